@@ -31,8 +31,8 @@ class ManagerPod:
     def __call__(self, request: Request) -> Reply | None:
         if not is_port_forward(request):
             return None
-        asked = request_info(request)
-        if Key(asked.namespace, asked.name) != POD:
+        info = request_info(request)
+        if Key(info.namespace, info.name) != POD:
             return None
         return port_forward(request, self._connect)
 

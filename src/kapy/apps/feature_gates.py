@@ -97,6 +97,6 @@ def _field(name: str) -> str:
     if result is None:
         near = get_close_matches(name, NAMES, 1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        known = ", ".join(sorted((*NAMES, ALPHA, BETA)))
-        raise UnknownGate(f"there is no feature gate {name}{hint} (there are {known})")
+        names = ", ".join(sorted((*NAMES, ALPHA, BETA)))
+        raise UnknownGate(f"there is no feature gate {name}{hint} (there are {names})")
     return result

@@ -68,11 +68,11 @@ def allow_local_programs(
             if component.provider.label in wanted
             for program in _programs(component.provider.label, component.objects, wanted)
         ]
-        known = {component.provider.label for component in components}
-        for label in wanted.keys() - known:
+        labels = {component.provider.label for component in components}
+        for label in wanted.keys() - labels:
             raise CannotRun(
                 f"{label} is not one of the providers that are installed now "
-                f"({', '.join(sorted(known)) or 'none'}); for one that is there already use "
+                f"({', '.join(sorted(labels)) or 'none'}); for one that is there already use "
                 f"`kapy run provider {label} -- PATH`"
             )
         programs.add(folder, result)

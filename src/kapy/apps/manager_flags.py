@@ -103,8 +103,8 @@ def _patterns(texts: Sequence[str]) -> tuple[Regexp, ...]:
 def _checks(texts: Sequence[str]) -> tuple[str, ...]:
     for item in _split(texts):
         if item not in PREFLIGHT_CHECKS:
-            known = ", ".join(PREFLIGHT_CHECKS)
-            raise ValueError(f"there is no preflight check {item!r} (there are {known})")
+            names = ", ".join(PREFLIGHT_CHECKS)
+            raise ValueError(f"there is no preflight check {item!r} (there are {names})")
     return tuple(_split(texts))
 
 
@@ -112,8 +112,8 @@ def _phases(texts: Sequence[str]) -> frozenset[Phase]:
     result = _split(texts)
     for item in result:
         if item not in (*PHASES, "All"):
-            known = ", ".join(PHASES)
-            raise ValueError(f"there is no phase {item!r} (there are {known}; All for both)")
+            names = ", ".join(PHASES)
+            raise ValueError(f"there is no phase {item!r} (there are {names}; All for both)")
     return frozenset(phase for phase in PHASES if phase in result or "All" in result)
 
 

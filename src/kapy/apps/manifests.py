@@ -108,10 +108,10 @@ async def require_classes(client: Client, objects: Sequence[Document]) -> None:
     The server accepts a Cluster without its class, since the class may be created later, and the
     Cluster waits. Raises MissingClass.
     """
-    given = {_key_of(obj) for obj in objects if obj["kind"] == "ClusterClass"}
+    keys = {_key_of(obj) for obj in objects if obj["kind"] == "ClusterClass"}
     for cluster in objects:
         key = _class_of(cluster)
-        if key is None or key in given:
+        if key is None or key in keys:
             continue
         try:
             await client.get(ClusterClass.RESOURCE, key)

@@ -92,9 +92,9 @@ def _unpack(source: IO[bytes], to: Path) -> Manifest:
         with tarfile.open(fileobj=source, mode="r|*", tarinfo=PlainInfo) as archive:
             manifest = _manifest(archive)
             _check_room(manifest, to)
-            left = dict(manifest.files)
+            missing = dict(manifest.files)
             while (member := archive.next()) is not None:
-                proof = left.pop(member.name, None)
+                proof = missing.pop(member.name, None)
                 if proof is None or not member.isreg() or member.issparse():
                     raise UnusableBackup(f"the backup holds {member.name!r}, which does not belong")
                 if member.size != proof.size:
@@ -106,8 +106,8 @@ def _unpack(source: IO[bytes], to: Path) -> Manifest:
         raise UnusableBackup(f"the backup cannot be read ({error})") from None
     except (zlib.error, lzma.LZMAError) as error:
         raise UnusableBackup(f"the backup cannot be decompressed ({error})") from None
-    if left:
-        raise UnusableBackup(f"the backup is not complete: {', '.join(left)} is missing")
+    if missing:
+        raise UnusableBackup(f"the backup is not complete: {', '.join(missing)} is missing")
     return manifest
 
 
@@ -169,9 +169,9 @@ def _swap(folder: Folder, incoming: Path) -> None:
         if not new.exists():
             continue
         if there.exists():  # missing if an earlier restore was interrupted here
-            kept = there.with_name(f"{there.name}.replaced")
-            shutil.rmtree(kept, ignore_errors=True)
-            there.rename(kept)
+            backup = there.with_name(f"{there.name}.replaced")
+            shutil.rmtree(backup, ignore_errors=True)
+            there.rename(backup)
         new.rename(there)
         _sync_directory(there)
     _sync_directory(folder.path)

@@ -110,8 +110,8 @@ def service_plan(
     """Return the plan of a plane that `kapy up` runs with these arguments."""
     own = ("--name", name) if name else ()
     command = (sys.executable, "-m", "kapy.cli.main", "up", *own, *arguments)
-    kept = {key: environ[key] for key in _KEPT_VARIABLES if environ.get(key)}
-    return ServicePlan(name, folder, command, kept)
+    variables = {key: environ[key] for key in _KEPT_VARIABLES if environ.get(key)}
+    return ServicePlan(name, folder, command, variables)
 
 
 def run_command(command: Sequence[str]) -> CompletedCommand:

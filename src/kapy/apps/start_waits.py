@@ -35,16 +35,16 @@ async def wait_with_limit(
     loop = asyncio.get_running_loop()
     began = loop.time()
     timer: asyncio.TimerHandle
-    told = ""
+    reported = ""
 
     def tell() -> None:
-        nonlocal timer, told
+        nonlocal timer, reported
         now = _wait_message(subject)
-        if now != told:
+        if now != reported:
             log.warning("waiting for %s", now)
         else:
             log.warning("still waiting after %.0f s (of %.0f)", loop.time() - began, limit)
-        told, timer = now, loop.call_later(REPORT_SECONDS, tell)
+        reported, timer = now, loop.call_later(REPORT_SECONDS, tell)
 
     timer = loop.call_later(FIRST_REPORT_SECONDS, tell)
     patience = asyncio.timeout(limit)

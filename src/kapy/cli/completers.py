@@ -133,11 +133,13 @@ def _names_of(resource: Resource, ctx: click.Context) -> Sequence[str]:
     from kapy.client.blocking import BlockingApiTransport, run_without_loop
     from kapy.client.client import Client
 
-    given = ctx.params
-    access = kubeconfig_of(given.get("kubeconfig") or "", given.get("kubeconfig_context") or "")
+    parameters = ctx.params
+    access = kubeconfig_of(
+        parameters.get("kubeconfig") or "", parameters.get("kubeconfig_context") or ""
+    )
     transport = BlockingApiTransport(access, timeout=TIMEOUT)
     try:
-        namespace = given.get("namespace") or access.namespace or "default"
+        namespace = parameters.get("namespace") or access.namespace or "default"
         listed = run_without_loop(Client(transport).list(resource, namespace))
     finally:
         transport.close()

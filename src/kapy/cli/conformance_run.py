@@ -231,8 +231,10 @@ def provider_under_test(
     from kapy.testing.conformance.release import releases_at
     from kapy.testing.conformance.release_provider import provider_of_release
 
-    given = [file for item in releases_at(examples) for file in item.files] if examples else []
-    return with_core_controllers(provider_of_release(release, launcher, values, given))
+    example_files = (
+        [file for item in releases_at(examples) for file in item.files] if examples else []
+    )
+    return with_core_controllers(provider_of_release(release, launcher, values, example_files))
 
 
 def _choose_launcher(

@@ -91,13 +91,13 @@ def down(name: str, data_dir: str, delete: bool, yes: bool) -> None:
         _confirm_delete(folder)
     if is_claimed(folder):
         _stop(folder)
-    left = _delete_containers(folder)
+    problem = _delete_containers(folder)
     rest = delete_plane(folder)
     click.echo(f"deleted the management plane in {folder.path}")
     if rest:
         click.echo(f"the folder stays, as other things are in it: {', '.join(rest)}")
-    if left:
-        click.echo(left, err=True)
+    if problem:
+        click.echo(problem, err=True)
 
 
 def _delete_containers(folder: Folder) -> str:

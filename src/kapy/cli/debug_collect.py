@@ -141,9 +141,9 @@ def _plane_logs(server: str) -> Sequence[str]:
     from kapy.apps.planes import planes_in
     from kapy.apps.settings import base_of_planes
 
-    known = planes_in(base_of_planes(os.environ, Path.home()))
+    planes = planes_in(base_of_planes(os.environ, Path.home()))
     return [
         str(plane_state.folder.log)
-        for plane_state in known
+        for plane_state in planes
         if plane_state.server == server and plane_state.folder.log.exists()
     ]

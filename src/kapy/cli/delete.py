@@ -38,23 +38,23 @@ def delete(
     names: Mapping[ProviderType, Sequence[str]],
     kubeconfig: str,
     kubeconfig_context: str,
-    **asked: Any,
+    **flags: Any,
 ) -> None:
     """Delete one or more providers from the management cluster.
 
     Whatever they manage is left alone: machines, networks and their costs go on until somebody
     else ends them. CRDs and namespaces stay unless they are asked for.
     """
-    if asked["everything"] and names:
+    if flags["everything"] and names:
         raise click.UsageError(f"The --all flag can't be used in combination with {NAMES}")
-    if not asked["everything"] and not names:
+    if not flags["everything"] and not names:
         raise click.UsageError(
             f"At least one of {NAMES} should be specified or the --all flag should be set"
         )
     from kapy.clusterctl.delete import Deletion
 
     again = "run the same command again: it goes on where it was"
-    work = partial(_delete, Deletion(names, **asked), kubeconfig, kubeconfig_context)
+    work = partial(_delete, Deletion(names, **flags), kubeconfig, kubeconfig_context)
     run_with_steps(work, again=again)
 
 

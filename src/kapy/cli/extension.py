@@ -130,10 +130,12 @@ async def _reload(place: str, host: str, port: int) -> None:
     from kapy.apps.extension_server.reloading import run_with_reload, source_folder
     from kapy.cli.signals import StartCancelled, handle_stop_signals
 
-    given = [argument for argument in original_arguments() if not argument.startswith("--reload")]
+    arguments = [
+        argument for argument in original_arguments() if not argument.startswith("--reload")
+    ]
     if port == 0:  # every process gets the same port
-        given += ["--port", str(_free_port(host))]
-    command = (sys.executable, "-m", "kapy.cli.main", "extension", "serve", *given)
+        arguments += ["--port", str(_free_port(host))]
+    command = (sys.executable, "-m", "kapy.cli.main", "extension", "serve", *arguments)
     folder = source_folder(place)
     _say(f"looking for changes of Python files below {folder}")
     with handle_stop_signals() as stop, suppress(StartCancelled):

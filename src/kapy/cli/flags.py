@@ -45,8 +45,8 @@ def persistent() -> Persistent:
 
 def original_arguments() -> Sequence[str]:
     """The original arguments of the called command."""
-    given: Sequence[str] = click.get_current_context().meta[_ORIGINAL_ARGUMENTS]
-    return given
+    arguments: Sequence[str] = click.get_current_context().meta[_ORIGINAL_ARGUMENTS]
+    return arguments
 
 
 class WithHelp(click.UsageError):
@@ -109,7 +109,11 @@ class Command(click.Command):
             for name in option.opts
             if not name.startswith("--")
         }
-        plain = [given for arg in args[:end] for given in _normalize_argument(arg, switches, short)]
+        plain = [
+            plain_argument
+            for arg in args[:end]
+            for plain_argument in _normalize_argument(arg, switches, short)
+        ]
         return [*plain, *args[end:]]
 
 

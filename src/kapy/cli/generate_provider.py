@@ -87,12 +87,12 @@ def provider(
 def _choose(providers: dict[str, str]) -> tuple[str, ProviderType]:
     from kapy.clusterctl.provider import ProviderType
 
-    given = [(providers[name], name) for name in _TYPES if providers[name]]
-    if not given:
+    choices = [(providers[name], name) for name in _TYPES if providers[name]]
+    if not choices:
         raise click.UsageError(f"at least one of {_FLAGS} should be set")
-    if len(given) > 1:
+    if len(choices) > 1:
         raise click.UsageError(f"only one of {_FLAGS} should be set")
-    text, name = given[0]
+    text, name = choices[0]
     word = name.replace("_", "-")
     return text, next(provider_type for provider_type in ProviderType if provider_type.word == word)
 

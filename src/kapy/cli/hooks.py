@@ -87,7 +87,7 @@ def call(
     kubeconfig: str,
     kubeconfig_context: str,
     namespace: str,
-    **given: tuple[str, ...],
+    **flags: tuple[str, ...],
 ) -> None:
     """Call a registered handler from here, and print its answer.
 
@@ -101,7 +101,7 @@ def call(
 
     result = None if request is None else load(request.read_bytes(), str(request))
     place = kubeconfig, kubeconfig_context, namespace
-    value = asyncio.run(_call(handler, result, services_of(given), place))
+    value = asyncio.run(_call(handler, result, services_of(flags), place))
     click.echo(dump(value), nl=False)
 
 

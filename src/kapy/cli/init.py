@@ -77,7 +77,7 @@ class _Init(Command, LazyGroup):
 @certificate_flag
 @management_flags
 @click.pass_context
-def init(context: click.Context, /, names: Names, programs: tuple[str, ...], **given: Any) -> None:
+def init(context: click.Context, /, names: Names, programs: tuple[str, ...], **flags: Any) -> None:
     """Initialize a management cluster.
 
     Installs Cluster API's core provider with the kubeadm bootstrap and control plane providers
@@ -89,12 +89,12 @@ def init(context: click.Context, /, names: Names, programs: tuple[str, ...], **g
     from kapy.clusterctl.install import InstallOptions
     from kapy.clusterctl.install.requested_providers import RequestedProviders
 
-    wait = float(given["wait_provider_timeout"]) if given["wait_providers"] else None
+    wait = float(flags["wait_provider_timeout"]) if flags["wait_providers"] else None
     options = InstallOptions(
-        wait=wait, validate=given["validate"], certificates=given["certificates"]
+        wait=wait, validate=flags["validate"], certificates=flags["certificates"]
     )
-    providers = RequestedProviders(names, given["target_namespace"])
-    place = given["kubeconfig"], given["kubeconfig_context"]
+    providers = RequestedProviders(names, flags["target_namespace"])
+    place = flags["kubeconfig"], flags["kubeconfig_context"]
     if run_with_steps(
         partial(_init, providers, options, place, _commands(programs)), again=_RESUME_HINT
     ):
@@ -149,7 +149,7 @@ async def _init(
 @certificate_flag
 @management_flags
 @click.pass_context
-def list_images(context: click.Context, /, names: Names, **given: Any) -> None:
+def list_images(context: click.Context, /, names: Names, **flags: Any) -> None:
     """List the container images that initializing the management cluster needs.
 
     Nothing is changed.
@@ -158,9 +158,9 @@ def list_images(context: click.Context, /, names: Names, **given: Any) -> None:
 
     above = context.parent.params if context.parent is not None else {}
     place = tuple(
-        given[item] or above.get(item, "") for item in ("kubeconfig", "kubeconfig_context")
+        flags[item] or above.get(item, "") for item in ("kubeconfig", "kubeconfig_context")
     )
-    work = partial(_images, RequestedProviders(names), given["certificates"], place)
+    work = partial(_images, RequestedProviders(names), flags["certificates"], place)
     for image in run_with_steps(work, again="nothing was changed"):
         click.echo(image)
 

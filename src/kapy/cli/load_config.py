@@ -37,8 +37,8 @@ def load_config() -> Config:
 
 def verbosity(settings: Config) -> int:
     """The log level: -v, or else CLUSTERCTL_LOG_LEVEL."""
-    given = persistent().verbosity
-    if given is not None:
-        return given
+    option = persistent().verbosity
+    if option is not None:
+        return option
     level = settings.variables.get("CLUSTERCTL_LOG_LEVEL") or ""
     return parse_digits(level) or 0

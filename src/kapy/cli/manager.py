@@ -34,10 +34,10 @@ def _command(name: str) -> click.Command:
 
     @command(name, help=f"Run the {name} manager until it is stopped.")
     @options_of(kind)
-    def run(**given: Any) -> None:
-        configure_log(given)
-        controllers, options = program_settings(kind, given)
-        _run(name, access_of(given), controllers, options)
+    def run(**flags: Any) -> None:
+        configure_log(flags)
+        controllers, options = program_settings(kind, flags)
+        _run(name, access_of(flags), controllers, options)
 
     result: click.Command = run
     return result

@@ -79,13 +79,13 @@ class MoveOptions:
     default="",
     help="File that keeps what is done, until the move has ended; usually below $KAPY_HOME/moves.",
 )
-def move(**given: Any) -> None:
+def move(**flags: Any) -> None:
     """Move Cluster API objects and all dependencies between management clusters.
 
     The destination must have the required providers. Each step is written to a journal first: a
     move that was interrupted, at whatever step, goes on with --resume or is undone with --rollback.
     """
-    options = MoveOptions(**given)
+    options = MoveOptions(**flags)
     _check(options)
     moving = _MoveCommand(options)
     try:

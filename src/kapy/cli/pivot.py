@@ -56,14 +56,14 @@ class PivotOptions:
     help="Seconds to wait for each provider, and for the cluster at the end.",
 )
 @certificate_flag
-def pivot(**given: Any) -> None:
+def pivot(**flags: Any) -> None:
     """Let a workload cluster manage itself.
 
     Installs the providers of this management cluster in CLUSTER, waits for them, and moves the
     objects of its namespace there. Run it again after an interruption: it goes on where it ended.
     --back takes the cluster back, to repair what it cannot repair itself.
     """
-    options = PivotOptions(**given)
+    options = PivotOptions(**flags)
     if options.back and options.dry_run:
         raise click.UsageError("--dry-run tells of a pivot, not of its way back; leave out --back")
     for line in run_with_steps(partial(_run, options), again=_RESUME_HINT):
@@ -92,8 +92,8 @@ async def _run(options: PivotOptions, steps: ProgressSteps) -> list[str]:
         cluster = Key(plane.namespace, options.cluster)
         path = _absolute(options.to_kubeconfig)
         if path is None:
-            kept = folder_of("pivots", os.environ, Path.home()).path
-            path = await kubeconfig_file(plane.client, cluster, kept, console_of)
+            credentials = folder_of("pivots", os.environ, Path.home()).path
+            path = await kubeconfig_file(plane.client, cluster, credentials, console_of)
         itself = await stack.enter_async_context(
             open_async_client(str(path), "", options.namespace)
         )

@@ -64,9 +64,9 @@ async def run_announced_plane(options: PlaneOptions) -> AsyncIterator[RunningPla
 async def _end_orphaned_pods(folder: Folder) -> None:
     from kapy.apps.orphaned_pods import end_orphaned_pods
 
-    left = await end_orphaned_pods(folder)
-    if left:
-        click.echo(left, err=True)
+    problem = await end_orphaned_pods(folder)
+    if problem:
+        click.echo(problem, err=True)
 
 
 async def _listen(

@@ -45,9 +45,9 @@ def program(provider: Provider) -> click.Group:
     )
     @options_of("provider")
     @click.pass_context
-    def run(context: click.Context, /, *, install: bool, **given: Any) -> None:
+    def run(context: click.Context, /, *, install: bool, **flags: Any) -> None:
         if context.invoked_subcommand is None:
-            _run(provider, install, given)
+            _run(provider, install, flags)
 
     @command()
     @click.argument("version")

@@ -51,12 +51,12 @@ def provider_flags(purpose: str) -> Callable[[F], Any]:
 
     def decorated(function: F) -> Any:
         @wraps(function)
-        def gathered(**given: Any) -> Any:
-            names = {of_type: given.pop(name) for name, of_type in _TYPES.items()}
+        def gathered(**parameters: Any) -> Any:
+            names = {of_type: parameters.pop(name) for name, of_type in _TYPES.items()}
             core = names[ProviderType.CORE]
             names[ProviderType.CORE] = (core,) if core else ()
             return function(
-                names={of_type: some for of_type, some in names.items() if some}, **given
+                names={of_type: some for of_type, some in names.items() if some}, **parameters
             )
 
         command: Any = gathered

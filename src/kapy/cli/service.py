@@ -39,10 +39,10 @@ def install(name: str, data_dir: str, only_print: bool, arguments: tuple[str, ..
     """
     from kapy.apps.service import service_plan, supervisor
 
-    given = (*(("--data-dir", str(Path(data_dir).absolute())) if data_dir else ()), *arguments)
-    _check(name, given)
+    flags = (*(("--data-dir", str(Path(data_dir).absolute())) if data_dir else ()), *arguments)
+    _check(name, flags)
     folder = chosen_folder(name, data_dir)
-    plan = service_plan(name, folder, given, os.environ)
+    plan = service_plan(name, folder, flags, os.environ)
     manager = supervisor(os.environ, Path.home())
     if only_print:
         click.echo(manager.text(plan).decode(), nl=False)

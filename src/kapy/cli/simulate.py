@@ -178,10 +178,10 @@ def _check_managers(managers: tuple[str, ...], *, has_provider: bool) -> None:
     from kapy.testing.simulation.custom_provider import PROVIDER
     from kapy.testing.simulation.processes import MANAGERS
 
-    known = [*MANAGERS, PROVIDER] if has_provider else list(MANAGERS)
+    names = [*MANAGERS, PROVIDER] if has_provider else list(MANAGERS)
     for name in managers:
-        if name not in known:
-            raise click.UsageError(f"--manager {name}: there are {', '.join(known)}")
+        if name not in names:
+            raise click.UsageError(f"--manager {name}: there are {', '.join(names)}")
 
 
 def _provider(

@@ -95,7 +95,7 @@ def up(
     places: tuple[str, ...],
     run_pods: RunPods,
     processes: Processes,
-    **given: Any,
+    **other_flags: Any,
 ) -> None:
     """Run a management plane until Ctrl-C, or in the background."""
     folder = chosen_folder(name, data_dir)
@@ -114,15 +114,15 @@ def up(
         port,
         token_file,
         kubeconfig,
-        limits=limits_of(given),
-        audit=audit_of(given),
-        services=services_of(given),
+        limits=limits_of(other_flags),
+        audit=audit_of(other_flags),
+        services=services_of(other_flags),
         durability=durability,
         accept_data_loss=accept_data_loss,
         replace_keys=replace_keys,
-        controlling=_controlling(given),
+        controlling=_controlling(other_flags),
         providers=_providers(places),
-        extensions=extensions_of(given),
+        extensions=extensions_of(other_flags),
         run_pods=run_pods,
         processes=processes,
     )

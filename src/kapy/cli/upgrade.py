@@ -109,13 +109,13 @@ def _rows(plan: Plan) -> Iterator[Sequence[str]]:
 @wait_flags("upgraded")
 @certificate_flag
 @management_flags
-def apply(*, names: Mapping[ProviderType, Sequence[str]], **given: Any) -> None:
+def apply(*, names: Mapping[ProviderType, Sequence[str]], **flags: Any) -> None:
     """Apply new versions of Cluster API core and providers in a management cluster.
 
     All are read and checked before anything is stopped. An upgrade that was interrupted goes on
     when the same command is run again.
     """
-    contract = given["contract"]
+    contract = flags["contract"]
     if not contract and not names:
         raise click.UsageError(
             "Either the --contract flag or at least one of the following flags has to be set: "
@@ -126,10 +126,10 @@ def apply(*, names: Mapping[ProviderType, Sequence[str]], **given: Any) -> None:
     from kapy.clusterctl.install import InstallOptions
     from kapy.clusterctl.upgrade import Target
 
-    wait = float(given["wait_provider_timeout"]) if given["wait_providers"] else None
-    options = InstallOptions(wait=wait, certificates=given["certificates"])
-    target = Target(contract, names, lose_hooks=given["allow_lost_hooks"])
-    work = partial(_apply, target, options, given["kubeconfig"], given["kubeconfig_context"])
+    wait = float(flags["wait_provider_timeout"]) if flags["wait_providers"] else None
+    options = InstallOptions(wait=wait, certificates=flags["certificates"])
+    target = Target(contract, names, lose_hooks=flags["allow_lost_hooks"])
+    work = partial(_apply, target, options, flags["kubeconfig"], flags["kubeconfig_context"])
     run_with_steps(work, again="run the same command again: it goes on where it was")
 
 

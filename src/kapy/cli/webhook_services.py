@@ -37,10 +37,10 @@ def _place(text: str) -> tuple[tuple[str, str, int], str]:
 def _is_base(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        known = parts.scheme == "https" and parts.hostname and parts.port != 0
+        is_complete = parts.scheme == "https" and parts.hostname and parts.port != 0
     except ValueError:  # no number as port
         return False
-    return bool(known) and not (parts.query or parts.fragment or parts.username)
+    return bool(is_complete) and not (parts.query or parts.fragment or parts.username)
 
 
 def _bad(reason: str) -> click.UsageError:

@@ -67,7 +67,7 @@ class ObjectApplier:
 
         Returns the names of the objects that cannot be deleted, with the reasons.
         """
-        left = []
+        remaining = []
         for resource, stored in reversed(self._created):
             key, uid = Key.of(stored), stored["metadata"]["uid"]
             try:
@@ -75,9 +75,9 @@ class ObjectApplier:
             except (NotFound, Conflict):
                 continue
             except (ApiError, Unreachable) as error:
-                left.append(f"{resource.kind} {key} ({error})")
+                remaining.append(f"{resource.kind} {key} ({error})")
         self._created.clear()
-        return left
+        return remaining
 
     async def _create(self, resource: Resource, document: Document) -> Document:
         stored = await self._attempt(lambda: self._client.create(resource, document))
@@ -163,12 +163,12 @@ class ObjectApplier:
             await sleep(pause)
 
 
-def _rank(one: Document) -> int:
+def _rank(document: Document) -> int:
     """The rank of an object. A token Secret comes after its ServiceAccount: servers delete one
     whose account does not exist. (Upstream writes it before, and hopes to be faster.)"""
-    if one["kind"] == "Secret" and one.get("type") == TOKEN_SECRET:
+    if document["kind"] == "Secret" and document.get("type") == TOKEN_SECRET:
         return creation_rank("ServiceAccount") + 1
-    return creation_rank(one["kind"])
+    return creation_rank(document["kind"])
 
 
 async def _once(work: Callable[[], Awaitable[T]]) -> T:

@@ -18,13 +18,13 @@ async def bounded_gather(
 
     room = Semaphore(at_once)
 
-    async def one(work: Callable[[], Awaitable[T]]) -> T:
+    async def call(work: Callable[[], Awaitable[T]]) -> T:
         async with room:
             return await work()
 
     try:
         async with TaskGroup() as group:
-            tasks = [group.create_task(one(work)) for work in works]
+            tasks = [group.create_task(call(work)) for work in works]
     except BaseExceptionGroup as failures:
         raise _first_failure(failures) from None
     return [task.result() for task in tasks]
@@ -38,7 +38,7 @@ async def gather_all(works: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
     """
     failures: list[Exception] = []
 
-    async def one(work: Callable[[], Awaitable[T]]) -> list[T]:
+    async def call(work: Callable[[], Awaitable[T]]) -> list[T]:
         if failures:
             return []
         try:
@@ -48,7 +48,7 @@ async def gather_all(works: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
             return []
 
     def bind(work: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[list[T]]]:
-        return lambda: one(work)
+        return lambda: call(work)
 
     answers = await bounded_gather(bind(work) for work in works)
     if failures:

@@ -110,12 +110,12 @@ async def _unrecorded_providers(
     providers = {
         label: Installed(*missing[label], "", namespace) for label, namespace in namespaces.items()
     }
-    left = {
+    labels = {
         provider.provider
         for provider in components
         if _is_deleted(provider, providers[provider.provider], request)
     }
-    return [provider for label, provider in providers.items() if label in left]
+    return [provider for label, provider in providers.items() if label in labels]
 
 
 def _deletion_order(objects: Sequence[Labelled]) -> list[list[Labelled]]:

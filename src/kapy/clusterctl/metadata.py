@@ -44,10 +44,10 @@ class Metadata:
         for release_series in self.series:
             if (release_series.major, release_series.minor) == (release.major, release.minor):
                 return release_series
-        known = ", ".join(map(str, sorted(set(self.series))))
+        series = ", ".join(map(str, sorted(set(self.series))))
         raise MetadataError(
             f"invalid provider metadata: version {version} for the provider {self.label} does not "
-            f"match any release series ({METADATA} has {known})"
+            f"match any release series ({METADATA} has {series})"
         )
 
     def newest(self, contract: str) -> ReleaseSeries | None:

@@ -18,12 +18,12 @@ class Reference(NamedTuple):
 def parse_reference(text: str) -> Reference:
     """Parse a provider reference. Raises ConfigError (upstream: `parseProviderName`)."""
     form = f'invalid provider name "{text}". Provider name should be in the form name[:version]'
-    given, colon, version = text.partition(":")
+    name_part, colon, version = text.partition(":")
     if ":" in version:
         raise ConfigError(form)
-    if not given:
+    if not name_part:
         raise ConfigError(f"{form} and name cannot be empty")
-    name = given.lower()
+    name = name_part.lower()
     if errors := dns_label_errors(name):
         raise ConfigError(f"{form} and the name should be valid: {'; '.join(errors)}")
     if colon and not version:

@@ -42,7 +42,7 @@ async def wait_until(
 async def wait_until_established(client: Client, names: Sequence[str]) -> None:
     """Wait until the API server serves the kinds of these CRDs. Raises WaitTimeout."""
 
-    async def one(name: str) -> None:
+    async def wait(name: str) -> None:
         try:
             await wait_until(client, CRDS, Key("", name), is_established, within=ESTABLISHED_WITHIN)
         except TimeoutError:
@@ -51,7 +51,7 @@ async def wait_until_established(client: Client, names: Sequence[str]) -> None:
                 f"`kubectl describe crd {name}` says why"
             ) from None
 
-    await bounded_gather(partial(one, name) for name in names)
+    await bounded_gather(partial(wait, name) for name in names)
 
 
 async def wait_until_deleted(

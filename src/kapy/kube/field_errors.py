@@ -185,8 +185,8 @@ def not_supported(
 
     ordered: keep their order.
     """
-    known = ", ".join(json.dumps(item) for item in (supported if ordered else sorted(supported)))
-    return FieldError("FieldValueNotSupported", field, f"supported values: {known}", value)
+    names = ", ".join(json.dumps(item) for item in (supported if ordered else sorted(supported)))
+    return FieldError("FieldValueNotSupported", field, f"supported values: {names}", value)
 
 
 def aggregate(errors: Sequence[FieldError] | Sequence[str]) -> str:

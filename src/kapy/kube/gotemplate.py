@@ -120,12 +120,12 @@ def parse(
         )
     if _has_long_number(source):
         raise BadTemplate(f"template: {name}: a number has more than {_MAX_DIGITS} digits")
-    known = functions_in(source) if sprig else {}
+    by_name = functions_in(source) if sprig else {}
     try:
         return Template(
-            template(source, {**known, **dict(functions)}, name=name, strict=strict),
+            template(source, {**by_name, **dict(functions)}, name=name, strict=strict),
             changes_data=sprig and changes_data(source),
-            volatile=volatile_functions(known),
+            volatile=volatile_functions(by_name),
         )
     except gotpl.TemplateSyntaxError as error:
         what = str(error).partition(f"{error.line}:{error.column}: ")[2]

@@ -72,16 +72,16 @@ def template(
     source: str, functions: Mapping[str, Callable[..., Any]], *, name: str, strict: bool
 ) -> CountedTemplate:
     """Parse a template. Without its sandbox, `{{ .name.upper }}` would call Python's method."""
-    given = {**_printing(), **functions}
+    all_functions = {**_printing(), **functions}
     return CountedTemplate(
         source,
         name=name,
-        functions=given,
+        functions=all_functions,
         missing_key="error" if strict else "default",
         sandbox=SandboxPolicy.strict(
             allow_attributes=_ASKED,
             allow_methods=_ASKED,
-            allow_functions=given,
+            allow_functions=all_functions,
             max_template_chars=MAX_VALUE,
             default_budget=ExecutionBudget(max_template_depth=_MAX_DEPTH),
         ),
@@ -90,5 +90,5 @@ def template(
 
 def _printing() -> dict[str, Callable[..., Any]]:
     """Return the built-in functions that produce text, with limits."""
-    known = _builtin_functions("go")
-    return {name: limit_work(name, known[name]) for name in _PRINTING}
+    builtin = _builtin_functions("go")
+    return {name: limit_work(name, builtin[name]) for name in _PRINTING}

@@ -277,10 +277,10 @@ def holds_public_key(public: bytes, key: bytes) -> bool:
     """Whether one of the public keys (or certificates) in a PEM text belongs to a private key.
     Raises InvalidPem, also if the text has no readable one.
     """
-    known = _public_keys(public)
-    if not known:
+    public_keys = _public_keys(public)
+    if not public_keys:
         raise InvalidPem("unable to decode the public key")
-    return _load_key(key).public_key() in known
+    return _load_key(key).public_key() in public_keys
 
 
 def has_public_keys(public: bytes) -> bool:

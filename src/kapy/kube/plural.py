@@ -79,7 +79,7 @@ class _Tables(NamedTuple):
 @cache
 def _tables() -> _Tables:
     plurals: dict[str, str] = {}
-    known: set[str] = set()
+    singulars: set[str] = set()
     endings: list[_Ending] = []
     for entry in _WORDS.split():
         alone, word = entry.startswith("="), entry.removeprefix("=")
@@ -87,12 +87,12 @@ def _tables() -> _Tables:
         singular, plural = forms[0], (forms[1] if len(forms) > 1 else forms[0])
         plurals[singular] = plural
         if ">" not in word:
-            known.update(forms[1:] or forms)
+            singulars.update(forms[1:] or forms)
         if not alone:
             endings.append(_Ending(singular, plural))
     endings.reverse()
     endings += [_Ending(*entry.split(":")) for entry in _ENDINGS.split()]
-    return _Tables(plurals, frozenset(known), tuple(endings), frozenset(_ACRONYMS.split()))
+    return _Tables(plurals, frozenset(singulars), tuple(endings), frozenset(_ACRONYMS.split()))
 
 
 @lru_cache(maxsize=1024)

@@ -36,9 +36,9 @@ def parse(text: str | int | float) -> Decimal:
     return _split(str(text))[0]
 
 
-def compare(one: str, two: str) -> int:
-    """Return -1, 0 or 1 if `one` is less than, equal to or greater than `two`."""
-    left, right = parse(one), parse(two)
+def compare(left_text: str, two: str) -> int:
+    """Return -1, 0 or 1 if `left_text` is less than, equal to or greater than `two`."""
+    left, right = parse(left_text), parse(two)
     return (left > right) - (left < right)
 
 
@@ -85,9 +85,9 @@ def _number(whole: str, fraction: str, power: int) -> Decimal:
     point = len(digits) - len(fraction) + power  # digits before the point
     if point > _MAX_DIGITS:
         return _MAX_VALUE
-    kept = digits[: max(0, point + _FRACTION)]
-    rest = digits[len(kept) :].strip("0") and "1"
-    return Decimal(f"0.{kept}{rest}").scaleb(max(point, -_FRACTION), _EXACT)
+    digits_before = digits[: max(0, point + _FRACTION)]
+    rest = digits[len(digits_before) :].strip("0") and "1"
+    return Decimal(f"0.{digits_before}{rest}").scaleb(max(point, -_FRACTION), _EXACT)
 
 
 def _exponent(text: str) -> int:

@@ -87,8 +87,8 @@ class LabelSelector:
         """Report whether an object with these labels (None: no labels) is selected."""
         if self.nothing:
             return False
-        known: Mapping[str, str] = labels or {}
-        return all(requirement.matches(known) for requirement in self.requirements)
+        pairs: Mapping[str, str] = labels or {}
+        return all(requirement.matches(pairs) for requirement in self.requirements)
 
     def selects(self, document: Document) -> bool:
         """Report whether a document's labels are selected."""
@@ -165,14 +165,14 @@ def stored_selector_of(document: Document | None) -> LabelSelector:
     return LabelSelector(tuple(requirements))
 
 
-def _requirement(key: str, operator: Operator, given: list[str] | None) -> Requirement:
-    """Return a requirement. given: None if the list of values is absent (errors then show null)."""
+def _requirement(key: str, operator: Operator, value_list: list[str] | None) -> Requirement:
+    """Return a requirement. value_list: None if it is absent, which errors show as null."""
     errors = []
-    values = given or []
+    values = value_list or []
     if wrong := qualified_name_errors(key):
         errors.append(FieldError("FieldValueInvalid", "key", "; ".join(wrong), key))
     if wrong_count := _wrong_count(operator, values):
-        errors.append(FieldError("FieldValueInvalid", "values", wrong_count, given))
+        errors.append(FieldError("FieldValueInvalid", "values", wrong_count, value_list))
     if operator in ("gt", "lt"):
         errors += [
             FieldError("FieldValueInvalid", f"values[{index}]", _NOT_A_NUMBER, value)

@@ -56,8 +56,8 @@ def volatile_functions(functions: Iterable[str]) -> tuple[str, ...]:
 
 def functions_in(template: str) -> dict[str, Function]:
     """Return the functions that a template may call; gotpl inspects each one at every render."""
-    known = functions()
-    return {name: known[name] for name in _NAME.findall(template) if name in known}
+    all_functions = functions()
+    return {name: all_functions[name] for name in _NAME.findall(template) if name in all_functions}
 
 
 @cache
@@ -111,10 +111,10 @@ def _with_nil(name: str, function: Function) -> Function:
 
     @wraps(function)
     def call(*arguments: Any) -> Any:
-        given = list(arguments)
+        values = list(arguments)
         if maps is not None:
-            given[maps] = [_map_of(item, absent, setting=name == "set") for item in given[maps]]
-        return function(*(None if any(item is nil for nil in absent) else item for item in given))
+            values[maps] = [_map_of(item, absent, setting=name == "set") for item in values[maps]]
+        return function(*(None if any(item is nil for nil in absent) else item for item in values))
 
     return call
 

@@ -22,17 +22,17 @@ def text_cache(
     cached."""
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-        known = lru_cache(maxsize=size)(function)
+        cached = lru_cache(maxsize=size)(function)
 
         def call_of_one(text: Any) -> Result:
-            return known(text) if len(text) <= max_length else function(text)  # type: ignore[call-arg]
+            return cached(text) if len(text) <= max_length else function(text)  # type: ignore[call-arg]
 
         @wraps(function)
         def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
             for arg in args:
                 if len(arg) > max_length:  # type: ignore[arg-type]
                     return function(*args, **kwargs)
-            return known(*args, **kwargs)  # type: ignore[arg-type]
+            return cached(*args, **kwargs)  # type: ignore[arg-type]
 
         # Nearly all functions take one text and are called many times per write.
         alone = function.__code__.co_argcount == 1 and not function.__code__.co_kwonlyargcount

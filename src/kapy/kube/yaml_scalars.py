@@ -62,9 +62,9 @@ _TIME: Final = re.compile(r"([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:[.,][0-9]+)
 
 def tag_of(word: str) -> str:
     """Return the tag of a plain scalar."""
-    known = _WORDS.get(word)
-    if known is not None:
-        return known
+    tag = _WORDS.get(word)
+    if tag is not None:
+        return tag
     first = word[0]
     if first in _NUMBER_STARTS:
         return TIMESTAMP if _is_timestamp(word) else _tag_of_number(word.replace("_", ""))

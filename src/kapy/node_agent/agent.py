@@ -228,11 +228,11 @@ class NodeAgent:
         end_leftovers(self._place.folder, {item["metadata"]["uid"] for item in self._pods.list()})
 
     async def _follow_files(self) -> None:
-        seen = self._clock()
+        latest = self._clock()
         while True:
             await asyncio.sleep(CHECK_SECONDS)
-            before, seen = seen, self._clock()
-            if abs((seen - before).total_seconds()) > JUMP_SECONDS:
+            before, latest = latest, self._clock()
+            if abs((latest - before).total_seconds()) > JUMP_SECONDS:
                 self._wake()
             self._refresh_programs()
             for worker in list(self.workers.values()):

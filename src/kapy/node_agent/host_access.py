@@ -79,8 +79,8 @@ def allow(folder: Path, fresh: Iterable[Allowed]) -> None:
     """Allow this access, and replace what the same workloads had. Raises BadHostAccess, OSError."""
     added = list(fresh)
     replaced = {item[:2] for item in added}
-    kept = [item for item in read(folder) if item[:2] not in replaced]
-    replace(folder, [*kept, *(item for item in added if item.access)])
+    others = [item for item in read(folder) if item[:2] not in replaced]
+    replace(folder, [*others, *(item for item in added if item.access)])
 
 
 def replace(folder: Path, allowed: Sequence[Allowed]) -> None:

@@ -12,14 +12,14 @@ from pathlib import Path
 from kapy.node_agent.processes import records
 
 
-def end_leftovers(folder: Path, known: Container[str]) -> None:
+def end_leftovers(folder: Path, uids: Container[str]) -> None:
     """Kill the processes of all Pods except those with known UIDs, and delete their folders.
 
     These Pods are already deleted, so there is no grace period.
     """
     pods = folder / "pods"
     for item in pods.iterdir() if pods.is_dir() else ():
-        if item.name in known:
+        if item.name in uids:
             continue
         for container in item.iterdir():
             record = records.read(container) if container.is_dir() else None

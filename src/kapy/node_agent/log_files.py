@@ -54,13 +54,13 @@ async def read_log(
 ) -> AsyncIterator[bytes]:
     """A log in pieces. tail: only the last lines. limit: maximum bytes. follow: returns whether
     more may come, None not to wait."""
-    left = limit
+    remaining = limit
     with path.open("rb") as file:
         file.seek(0 if tail is None else _start_of(file.fileno(), tail))
-        while left is None or left > 0:
-            piece = file.read(_PIECE if left is None else min(_PIECE, left))
+        while remaining is None or remaining > 0:
+            piece = file.read(_PIECE if remaining is None else min(_PIECE, remaining))
             if piece:
-                left = None if left is None else left - len(piece)
+                remaining = None if remaining is None else remaining - len(piece)
                 yield piece
                 await asyncio.sleep(0)
             elif follow is None or not follow():

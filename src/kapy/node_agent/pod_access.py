@@ -39,10 +39,10 @@ class PodAccess:
             raise BadRequest(str(error)) from None
         if result is None:
             reason = "previous terminated container" if options.previous else "container"
-            told = state.message or state.reason
+            cause = state.message or state.reason
             raise BadRequest(
                 f'{reason} "{state.name}" in pod "{pod}" has no log'
-                + (f": {told}" if told and not options.previous else "")
+                + (f": {cause}" if cause and not options.previous else "")
             )
         return result
 

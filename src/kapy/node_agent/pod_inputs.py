@@ -67,8 +67,13 @@ class PodInputs:
 
     def _sources(self) -> Sources:
         host, own = self._host.address, self.address or self._host.address
-        known = {"hostIP": host, "hostIPs": [{"ip": host}], "podIP": own, "podIPs": [{"ip": own}]}
-        status = {**(self.pod.get("status") or {}), **known}
+        addresses = {
+            "hostIP": host,
+            "hostIPs": [{"ip": host}],
+            "podIP": own,
+            "podIPs": [{"ip": own}],
+        }
+        status = {**(self.pod.get("status") or {}), **addresses}
         return self._host.sources({**self.pod, "status": status})
 
     async def configuration(
@@ -80,10 +85,10 @@ class PodInputs:
         server = await runtime.server(self.pod, state.set_waiting)
         self.address = runtime.address(self.pod)
         host, port = server or self._host.server
-        given = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": str(port)}
-        given["KUBERNETES_SERVICE_PORT_HTTPS"] = str(port)
+        service_variables = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": str(port)}
+        service_variables["KUBERNETES_SERVICE_PORT_HTTPS"] = str(port)
         sources = self._sources()
-        environment = environment_of(container, sources, given)
+        environment = environment_of(container, sources, service_variables)
         account = self._volumes.account
         return ContainerConfig(
             pod=self.pod,

@@ -90,8 +90,10 @@ def _conditions(
         "PodScheduled": ("", ""),
     }
     there = {item["type"]: item for item in before.get("conditions") or ()}
-    known = [_condition(item, *said[item], there.get(item, {}), now) for item in _CONDITIONS]
-    return [*known, *(item for type_, item in there.items() if type_ not in _CONDITIONS)]
+    main_conditions = [
+        _condition(item, *said[item], there.get(item, {}), now) for item in _CONDITIONS
+    ]
+    return [*main_conditions, *(item for type_, item in there.items() if type_ not in _CONDITIONS)]
 
 
 def _condition_message(

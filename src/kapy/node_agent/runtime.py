@@ -179,7 +179,7 @@ class Runtime(Protocol):
         """Remove the leftovers of a Pod's containers, which have ended."""
         ...
 
-    async def keep(self, known: Callable[[], Container[str]]) -> None:
+    async def keep(self, uids_now: Callable[[], Container[str]]) -> None:
         """Remove the leftovers of Pods with unknown UIDs, until cancelled."""
         ...
 

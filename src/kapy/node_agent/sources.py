@@ -70,7 +70,7 @@ class Sources:
         indexed = _INDEXED.fullmatch(path)
         if indexed is not None:
             return str((meta.get(indexed[1]) or {}).get(indexed[2], ""))
-        known: Mapping[str, Callable[[], Any]] = {
+        readers: Mapping[str, Callable[[], Any]] = {
             "metadata.name": lambda: meta["name"],
             "metadata.namespace": lambda: meta["namespace"],
             "metadata.uid": lambda: meta["uid"],
@@ -83,9 +83,9 @@ class Sources:
             "status.podIP": lambda: status.get("podIP", ""),
             "status.podIPs": lambda: _addresses(status, "podIP"),
         }
-        if path not in known:
+        if path not in readers:
             raise MissingSource(f"the field {path} is not one that a container can refer to")
-        return str(known[path]())
+        return str(readers[path]())
 
     def resource(self, container: Document | None, reference: Mapping[str, Any]) -> str:
         """A limit or request, as `resourceFieldRef` asks for it: of the container that it names,

@@ -52,9 +52,9 @@ class StatusReporter:
             for item in before.get(field) or ():
                 if item.get("name") == state.name:
                     state.restarts = int(item.get("restartCount") or 0)
-                    told = item.get("state") or {}
-                    waited = (told.get("waiting") or {}).get("reason")
-                    state.ran = "running" in told or waited == STOPPED
+                    states = item.get("state") or {}
+                    waited = (states.get("waiting") or {}).get("reason")
+                    state.ran = "running" in states or waited == STOPPED
         return state
 
     @property
@@ -115,8 +115,8 @@ class StatusReporter:
     def _untold_ports(self) -> str:
         """The ports of the containers that the Pod's annotation does not list yet."""
         ports = _ports_of(self.containers)
-        told = (self.pod["metadata"].get("annotations") or {}).get(PORTS, "")
-        return "" if ports == told else ports
+        annotation = (self.pod["metadata"].get("annotations") or {}).get(PORTS, "")
+        return "" if ports == annotation else ports
 
     async def _write(self, status: Document) -> None:
         key, uid = Key.of(self.pod), self.pod["metadata"]["uid"]

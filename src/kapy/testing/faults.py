@@ -121,11 +121,11 @@ class Faults(Interceptor):
         never stale."""
         if request.method in _WRITES or reply.status != 200 or not _is_list(reply):
             return reply
-        known = self._lists.setdefault((request.path, str(sorted(request.query.items()))), [])
-        known.append(reply)
-        del known[:-3]
-        if len(known) > 1 and self._happens("stale list", self.rates.stale_list):
-            return known[0]
+        replies = self._lists.setdefault((request.path, str(sorted(request.query.items()))), [])
+        replies.append(reply)
+        del replies[:-3]
+        if len(replies) > 1 and self._happens("stale list", self.rates.stale_list):
+            return replies[0]
         return reply
 
     def _happens(self, fault: str, rate: float) -> bool:

@@ -91,12 +91,12 @@ class Frozen(Interceptor):
         return Reply(reply.status, _FrozenEvents(body, self._once), reply.headers)
 
     def _once(self, document: Document) -> Document:
-        known = self._frozen.get(id(document))
-        if known is None:
+        entry = self._frozen.get(id(document))
+        if entry is None:
             if len(self._frozen) >= REMEMBERED:
                 self._frozen.clear()
-            known = self._frozen[id(document)] = (document, freeze(document))
-        return known[1]
+            entry = self._frozen[id(document)] = (document, freeze(document))
+        return entry[1]
 
 
 class _FrozenEvents:

@@ -117,8 +117,8 @@ async def plane(
             "serve=True needs the machine's time: programs that ask over the network take some; "
             "leave @on_virtual_time away"
         )
-    known = {name: _extension(extension) for name, extension in (extensions or {}).items()}
-    options = replace(EMBEDDED_OPTIONS, gates=_gates(gates or {}, asks=bool(known)))
+    apps = {name: _extension(extension) for name, extension in (extensions or {}).items()}
+    options = replace(EMBEDDED_OPTIONS, gates=_gates(gates or {}, asks=bool(apps)))
     settings = Settings(
         serving=Serving() if serve else None,
         controllers=ControllerConfig(manager=options),
@@ -128,28 +128,28 @@ async def plane(
         ),
     )
     clock = loop_clock() if is_virtual else system_clock
-    post = InProcess(**known) if known else None
+    post = InProcess(**apps) if apps else None
     async with management_plane(settings, clock=clock, random=Random(seed), post=post) as running:
-        for name in known:
+        for name in apps:
             config = extension_config(name, f"https://{name}", b"")
             await running.client.create(ExtensionConfig.RESOURCE, config)
         yield RunningPlane(running)
 
 
-def _extension(given: Extension | str) -> Extension:
-    if isinstance(given, Extension):
-        return given
-    module, _, name = given.partition(":")
+def _extension(extension: Extension | str) -> Extension:
+    if isinstance(extension, Extension):
+        return extension
+    module, _, name = extension.partition(":")
     result = getattr(module_at(module, "extension"), name or "extension", None)
     if isinstance(result, Application):
         return result.extension
     if not isinstance(result, Extension):
-        raise BadTestPlane(f"{given} is no kapy.hooks.Extension")
+        raise BadTestPlane(f"{extension} is no kapy.hooks.Extension")
     return result
 
 
-def _gates(given: Mapping[str, bool], *, asks: bool) -> FeatureGates:
-    words = [f"{name}={str(is_open).lower()}" for name, is_open in given.items()]
+def _gates(values: Mapping[str, bool], *, asks: bool) -> FeatureGates:
+    words = [f"{name}={str(is_open).lower()}" for name, is_open in values.items()]
     gates = feature_gates(words, EMBEDDED_GATES)
     return replace(gates, runtime_sdk=True) if asks else gates
 

@@ -26,8 +26,8 @@ async def allowed_actions(context: PageContext, objects: ClusterObjects) -> list
         return []
     actions = actions_of(objects, context.now)[:MOST_OFFERED]
     rights = context.viewer.rights
-    answers = await bounded_gather([partial(rights.has, one.right) for one in actions])
-    return [one for one, is_allowed in zip(actions, answers, strict=True) if is_allowed]
+    answers = await bounded_gather([partial(rights.has, action.right) for action in actions])
+    return [action for action, is_allowed in zip(actions, answers, strict=True) if is_allowed]
 
 
 async def preview_action(context: PageContext, namespace: str, name: str) -> WebResponse:
@@ -80,7 +80,7 @@ async def _chosen_action(
     if not context.session.allow_actions:
         raise WebError(403, "this session is read-only: `kapy ui --allow-actions` prints a link")
     objects = await read_cluster(context.viewer, key, show_all=True)
-    actions = {one.id: one for one in actions_of(objects, context.now)}
+    actions = {action.id: action for action in actions_of(objects, context.now)}
     action = actions.get(values.get("action", ""))
     if action is None:
         raise WebError(409, "this action is not possible (any more): look at the cluster again")
@@ -100,9 +100,9 @@ def _number(action: Action, text: str) -> int | None:
 
 def _planned_object(action: Action, number: int | None) -> Document:
     """The object as it would be, for the plan."""
-    found: Document = action.document
+    document: Document = action.document
     if not action.is_deletion:
-        found = apply_merge_patch(found, action.patch_for(number))
+        document = apply_merge_patch(document, action.patch_for(number))
     left_out = ("managedFields", "resourceVersion", "uid", "creationTimestamp", "generation")
-    metadata = {key: value for key, value in found["metadata"].items() if key not in left_out}
-    return {**{k: v for k, v in found.items() if k != "status"}, "metadata": metadata}
+    metadata = {key: value for key, value in document["metadata"].items() if key not in left_out}
+    return {**{k: v for k, v in document.items() if k != "status"}, "metadata": metadata}

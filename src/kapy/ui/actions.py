@@ -53,8 +53,8 @@ class Action:
 
     def patch_for(self, number: int | None) -> Document:
         """The merge patch; a list that it changes is replaced as a whole."""
-        found: Document = self.patch(number) if callable(self.patch) else self.patch
-        return found
+        patch: Document = self.patch(number) if callable(self.patch) else self.patch
+        return patch
 
     def command(self, number: int | None, flags: str) -> str:
         """The command that does the same."""
@@ -95,8 +95,8 @@ def _approvals(cluster: Document) -> Iterator[Action]:
     for index, group in enumerate(worker_groups(cluster, "machineDeployments")):
         if held := deferrals_of(group):
             annotations = annotations_of(group)
-            kept = {name: value for name, value in annotations.items() if name not in held}
-            changed = {**group, "metadata": {**group["metadata"], "annotations": kept}}
+            remaining = {name: value for name, value in annotations.items() if name not in held}
+            changed = {**group, "metadata": {**group["metadata"], "annotations": remaining}}
             title = f"Approve the upgrade of workers {group.get('name')}"
             patch = _with_group(cluster, index, changed)
             yield Action(f"approve-workers.{group.get('name')}", title, CLUSTERS, cluster, patch)
@@ -135,7 +135,7 @@ def _with_replicas(number: int) -> Document:
 
 def _scalable_owners(objects: ClusterObjects) -> list[tuple[Resource, Document]]:
     """The owners of Machines: the control plane, if it is ours, and the MachineDeployments."""
-    owners = [(MACHINE_DEPLOYMENTS, one) for one in objects.deployments]
+    owners = [(MACHINE_DEPLOYMENTS, deployment) for deployment in objects.deployments]
     control_plane = objects.control_plane
     if control_plane is not None and control_plane["kind"] == CONTROL_PLANES.kind:
         owners.insert(0, (CONTROL_PLANES, control_plane))

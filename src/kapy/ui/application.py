@@ -190,7 +190,7 @@ class FleetPages:
 
     def _check_streams(self, session: Session) -> None:
         """Limit the number of open pages, because each one watches objects. Raises WebError."""
-        own = sum(one.user.name == session.user.name for one in self._streams.values())
+        own = sum(stream.user.name == session.user.name for stream in self._streams.values())
         if own >= MOST_STREAMS_OF_A_USER or len(self._streams) >= MOST_STREAMS:
             raise WebError(429, "too many pages are open: close some, then load this one again")
 

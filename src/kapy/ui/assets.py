@@ -26,7 +26,7 @@ def asset(name: str) -> bytes | None:
 @cache
 def _assets() -> Mapping[str, bytes]:
     folder = files("kapy.ui").joinpath("assets")
-    return {one.name: one.read_bytes() for one in folder.iterdir() if one.is_file()}
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 
 
 @cache

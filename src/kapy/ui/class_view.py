@@ -51,15 +51,18 @@ class _Slot(NamedTuple):
 def variables_of(cluster: Document) -> list[Variable]:
     """The variables of a Cluster with their values."""
     topology = part(cluster, "spec", "topology")
-    variables = [("", one) for one in topology.get("variables") or ()]
+    variables = [("", variable) for variable in topology.get("variables") or ()]
     parts = [("control plane", part(topology, "controlPlane"))]
     for kind, groups in _GROUPS:
         for group in worker_groups(cluster, groups):
             parts.append((f"{kind} {text_at(group, 'name')}", group))
     for place, holder in parts:
         overrides = part(holder, "variables").get("overrides") or ()
-        variables += [(place, one) for one in overrides]
-    return [Variable(text_at(one, "name"), place, _value(one)) for place, one in variables]
+        variables += [(place, variable) for variable in overrides]
+    return [
+        Variable(text_at(variable, "name"), place, _value(variable))
+        for place, variable in variables
+    ]
 
 
 _GROUPS: Final = (("MachineDeployment", "machineDeployments"), ("MachinePool", "machinePools"))
@@ -101,10 +104,16 @@ def _use(patch: Document, reference: Document, slot: _Slot) -> PatchUse | None:
     if text_at(patch, "external", "generatePatchesExtension"):
         return PatchUse(patch, (), ())
     definitions = patch.get("definitions") or ()
-    chosen = [one for one in definitions if _selects(part(one, "selector"), reference, slot)]
-    operations = [one for definition in chosen for one in definition.get("jsonPatches") or ()]
-    paths = [f"{text_at(one, 'op')} {text_at(one, 'path')}" for one in operations]
-    variables = {text_at(one, "valueFrom", "variable") for one in operations} - {""}
+    chosen = [
+        definition
+        for definition in definitions
+        if _selects(part(definition, "selector"), reference, slot)
+    ]
+    operations = [
+        operation for definition in chosen for operation in definition.get("jsonPatches") or ()
+    ]
+    paths = [f"{text_at(operation, 'op')} {text_at(operation, 'path')}" for operation in operations]
+    variables = {text_at(operation, "valueFrom", "variable") for operation in operations} - {""}
     return PatchUse(patch, paths, sorted(variables)) if chosen else None
 
 

@@ -79,7 +79,7 @@ def _cluster_values(
         "row": row_of(cluster),
         "wait": wait,
         "missing_kinds": sorted(set(_NO_KIND.findall(wait[1]))) if wait else (),
-        "waits": [one for one in waits(objects.tree) if one.kind != "Cluster"],
+        "waits": [wait for wait in waits(objects.tree) if wait.kind != "Cluster"],
         "tree": tree_rows(objects.tree, now),
         "conditions": conditions_of(cluster, now),
         "timeline": timeline_of(objects, calls, now, window),
@@ -126,7 +126,7 @@ async def stream_cluster(context: PageContext, namespace: str, name: str) -> Web
     key, viewer = _key(namespace, name), context.viewer
     objects = await read_cluster(viewer, key, show_all=True)
     resources = await resources_of(viewer.client, objects.tree)
-    readable = [one for one in resources if one.plural not in objects.hidden]
+    readable = [resource for resource in resources if resource.plural not in objects.hidden]
 
     @asynccontextmanager
     async def subscribe() -> AsyncIterator[Subscription]:
@@ -151,7 +151,7 @@ async def show_object(
     group = "" if group == "core" else group
     api_version = f"{group}/{version}" if group else version
     served = await context.viewer.kinds.served(api_version)
-    resource = next((one for one in served if one.plural == plural), None)
+    resource = next((resource for resource in served if resource.plural == plural), None)
     if resource is None:
         raise NotFound(f"the server has no {plural} in {api_version}")
     namespace = "" if namespace == "-" else namespace
@@ -197,10 +197,10 @@ def _owners(document: Document) -> list[tuple[str, str]]:
     owners = document["metadata"].get("ownerReferences") or ()
     return [
         (
-            f"{one['kind']} {one['name']}",
-            object_url({**one, "metadata": {"namespace": namespace, "name": one["name"]}}),
+            f"{owner['kind']} {owner['name']}",
+            object_url({**owner, "metadata": {"namespace": namespace, "name": owner["name"]}}),
         )
-        for one in owners
+        for owner in owners
     ]
 
 

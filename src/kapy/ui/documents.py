@@ -49,8 +49,8 @@ def is_true(document: Document, type_: str, status: str = "True") -> bool:
 
 def reason_of(document: Document, type_: str) -> str:
     """Reason and message of a condition, "" if it is not known."""
-    found = condition(document, type_) or {}
-    return ": ".join(filter(None, (text_at(found, name) for name in ("reason", "message"))))
+    value = condition(document, type_) or {}
+    return ": ".join(filter(None, (text_at(value, name) for name in ("reason", "message"))))
 
 
 def since_of(document: Document, type_: str) -> datetime | None:
@@ -74,5 +74,5 @@ def without_managed_fields(document: Document) -> Document:
     metadata = document["metadata"]
     if "managedFields" not in metadata:
         return document
-    kept = {key: value for key, value in metadata.items() if key != "managedFields"}
-    return {**document, "metadata": kept}
+    trimmed = {key: value for key, value in metadata.items() if key != "managedFields"}
+    return {**document, "metadata": trimmed}

@@ -81,7 +81,10 @@ class Fleet:
     @property
     def failure(self) -> Exception | None:
         """Why the rows may be out of date; None if they are up to date."""
-        return next((one.failure for one in self._reflectors if one.failure is not None), None)
+        return next(
+            (reflector.failure for reflector in self._reflectors if reflector.failure is not None),
+            None,
+        )
 
     @property
     def is_watched(self) -> bool:
@@ -112,8 +115,8 @@ class Fleet:
 
     def keys(self, namespace: str) -> set[Key]:
         """The known clusters of a namespace ("" for all)."""
-        known = {key for key in self._rows if namespace in ("", key.namespace)}
-        return known.union(key for key in self._pending if namespace in ("", key.namespace))
+        listed = {key for key in self._rows if namespace in ("", key.namespace)}
+        return listed.union(key for key in self._pending if namespace in ("", key.namespace))
 
 
 class _Sink:
@@ -124,7 +127,7 @@ class _Sink:
         self.namespace = namespace
 
     def replace(self, items: Sequence[Document], version: str) -> bool:  # noqa: ARG002
-        current = {Key.of(one): one for one in items}
+        current = {Key.of(item): item for item in items}
         for key in self._fleet.keys(self.namespace) - current.keys():
             self._fleet.put(key, None)
         for key, cluster in current.items():
@@ -136,5 +139,5 @@ class _Sink:
 
     def take(self, event: Event) -> None:
         if event.type != "BOOKMARK":
-            gone = event.type == "DELETED"
-            self._fleet.put(Key.of(event.document), None if gone else event.document)
+            is_deleted = event.type == "DELETED"
+            self._fleet.put(Key.of(event.document), None if is_deleted else event.document)

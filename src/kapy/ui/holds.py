@@ -56,13 +56,15 @@ def _blocking_hooks(cluster: Document, calls: Sequence[HookCall]) -> Iterator[Ho
     since = str(topology.get("lastTransitionTime") or "")
     lines = [line.strip("* ") for line in str(topology.get("message") or "").split("\n")]
     blocking = [line for line in lines if "hooks are blocking" in line]
-    known = [call for call in calls if call.retry is not None]
+    waiting_calls = [call for call in calls if call.retry is not None]
     if blocking:
-        known = [call for call in known if any(call.hook in line for line in blocking)]
-    for call in known:
+        waiting_calls = [
+            call for call in waiting_calls if any(call.hook in line for line in blocking)
+        ]
+    for call in waiting_calls:
         name = f"{call.hook} ({call.handler})"
         yield Hold("Cluster", name, call.message, since, "", call.retry, call.seconds)
-    if not known:
+    if not waiting_calls:
         yield from (Hold("Cluster", "hook", line, since) for line in blocking)
 
 

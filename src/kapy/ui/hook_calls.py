@@ -59,8 +59,8 @@ class HookCalls:
 
     def of(self, cluster: Key) -> list[HookCall]:
         """The last calls about a cluster, the newest first."""
-        found = [call for (key, _, _), call in self._last.items() if key == cluster]
-        return sorted(found, key=lambda call: call.time, reverse=True)
+        calls = [call for (key, _, _), call in self._last.items() if key == cluster]
+        return sorted(calls, key=lambda call: call.time, reverse=True)
 
     def _take(self, call: Document) -> None:
         subject = ("request", "cluster", "metadata")

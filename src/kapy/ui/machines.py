@@ -71,7 +71,7 @@ def grid_of(machines: Sequence[Document]) -> MachineGrid:
     cells: dict[tuple[str, str], list[MachineCell]] = defaultdict(list)
     for machine in machines:
         cells[rows[_domain(machine)], columns[_version(machine)]].append(_cell(machine))
-    versions, domains = (list(dict.fromkeys(found.values())) for found in (columns, rows))
+    versions, domains = (list(dict.fromkeys(values.values())) for values in (columns, rows))
     return MachineGrid(
         versions,
         [(domain, [cells[domain, version] for version in versions]) for domain in domains],
@@ -81,9 +81,11 @@ def grid_of(machines: Sequence[Document]) -> MachineGrid:
 def _headings(values: Iterable[str], most: int, rest: str) -> dict[str, str]:
     """The heading of each value, in order: the value itself, or `rest` where there are too many."""
     counts = Counter(values)
-    kept = {name for name, _ in counts.most_common(most - 1)} if len(counts) > most else {*counts}
-    ordered = sorted(counts, key=lambda name: (name not in kept, name))
-    return {name: name if name in kept else rest for name in ordered}
+    frequent = (
+        {name for name, _ in counts.most_common(most - 1)} if len(counts) > most else {*counts}
+    )
+    ordered = sorted(counts, key=lambda name: (name not in frequent, name))
+    return {name: name if name in frequent else rest for name in ordered}
 
 
 def rollouts_of(objects: ClusterObjects) -> list[Rollout]:
@@ -92,11 +94,11 @@ def rollouts_of(objects: ClusterObjects) -> list[Rollout]:
     for machine in objects.machines:
         deployment = text_at(machine, "metadata", "labels", DEPLOYMENT_LABEL)
         versions["" if _is_control_plane(machine) else deployment].add(_version(machine))
-    owners = [(one, versions[name_of(one)]) for one in objects.deployments]
+    owners = [(deployment, versions[name_of(deployment)]) for deployment in objects.deployments]
     if objects.control_plane is not None:
         owners.insert(0, (objects.control_plane, versions[""]))
-    scaled = [one for one in owners if part(one[0], "status").get("replicas") is not None]
-    return [_rollout(*one) for one in scaled]
+    scaled = [owner for owner in owners if part(owner[0], "status").get("replicas") is not None]
+    return [_rollout(*entry) for entry in scaled]
 
 
 def _rollout(owner: Document, versions: set[str]) -> Rollout:
@@ -121,8 +123,13 @@ def _rollout(owner: Document, versions: set[str]) -> Rollout:
 
 def certificates_of(machines: Sequence[Document], now: datetime) -> list[Certificate]:
     """The ends of certificates, the first one first."""
-    ends = ((moment_of(text_at(one, "status", "certificatesExpiryDate")), one) for one in machines)
-    return sorted(Certificate(end, name_of(one), _mood(end, now)) for end, one in ends if end)
+    ends = (
+        (moment_of(text_at(machine, "status", "certificatesExpiryDate")), machine)
+        for machine in machines
+    )
+    return sorted(
+        Certificate(end, name_of(machine), _mood(end, now)) for end, machine in ends if end
+    )
 
 
 def _mood(ends: datetime, now: datetime) -> str:

@@ -114,7 +114,7 @@ async def _read(viewer: Viewer, key: Key, *, show_all: bool) -> ClusterObjects:
     groups = not show_all and len(machines) >= MANY_MACHINES
     options = Options(show_machine_sets=not groups, echo=show_all, grouping=groups)
     tree = await discover(source, key, options)
-    found = ClusterObjects(
+    objects = ClusterObjects(
         key=key,
         tree=tree,
         machines=machines,
@@ -122,10 +122,10 @@ async def _read(viewer: Viewer, key: Key, *, show_all: bool) -> ClusterObjects:
         deployments=await source.of_cluster(MACHINE_DEPLOYMENTS, key),
         pools=await source.of_cluster(MACHINE_POOLS, key),
     )
-    found.cluster_class = await _class_of(source, found.cluster)
-    found.events = await _events(viewer, source, found)
-    found.hidden = sorted(source.hidden)
-    return found
+    objects.cluster_class = await _class_of(source, objects.cluster)
+    objects.events = await _events(viewer, source, objects)
+    objects.hidden = sorted(source.hidden)
+    return objects
 
 
 async def _class_of(source: PageSource, cluster: Document) -> Document | None:
@@ -137,13 +137,13 @@ async def _class_of(source: PageSource, cluster: Document) -> Document | None:
     return await source.allowed(CLASSES, source.get(CLASSES, key))
 
 
-async def _events(viewer: Viewer, source: PageSource, found: ClusterObjects) -> list[Document]:
+async def _events(viewer: Viewer, source: PageSource, objects: ClusterObjects) -> list[Document]:
     """The newest events about objects of the cluster, the newest first."""
-    uids = {one["metadata"].get("uid") for one in found.documents()}
+    uids = {document["metadata"].get("uid") for document in objects.documents()}
     own: list[Document] = []
     query = {"limit": str(EVENT_PAGE)}
     for _ in range(EVENT_PAGES):
-        reading = viewer.client.raw("GET", EVENTS.path(found.key.namespace), query)
+        reading = viewer.client.raw("GET", EVENTS.path(objects.key.namespace), query)
         if (listed := await source.allowed(EVENTS, reading)) is None:
             return []
         own += (
@@ -155,7 +155,7 @@ async def _events(viewer: Viewer, source: PageSource, found: ClusterObjects) -> 
         if not query["continue"]:
             break
         await asyncio.sleep(0)
-    found.has_more_events = bool(query["continue"])
+    objects.has_more_events = bool(query["continue"])
     return sorted(own, key=time_of_event, reverse=True)[:MOST_EVENTS]
 
 

@@ -16,8 +16,8 @@ async def show_plan_form(context: PageContext) -> WebResponse:
     if context.request.query or draft is None:
         return await _page(context, Draft(""))
     if not draft.text:
-        gone = "This change is no longer kept: run `kapy plan --open` again."
-        return await _page(context, Draft(""), problem=gone)
+        problem = "This change is no longer kept: run `kapy plan --open` again."
+        return await _page(context, Draft(""), problem=problem)
     return await _plan(context, draft)
 
 

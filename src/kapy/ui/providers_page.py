@@ -69,7 +69,11 @@ async def _providers(viewer: Viewer, problems: dict[str, str]) -> list[ProviderR
         except KapyError as error:
             problems[document["metadata"]["name"]] = str(error)
             continue
-        own = [one for one in deployments if _is_of(one, provider.label, provider.namespace)]
+        own = [
+            deployment
+            for deployment in deployments
+            if _is_of(deployment, provider.label, provider.namespace)
+        ]
         contracts, health = _contracts(crds, provider.label, provider.type), list(map(_health, own))
         place = (provider.type.value, provider.label, provider.version, provider.namespace)
         rows.append(ProviderRow(*place, contracts, health, provider.built_in))
@@ -89,16 +93,18 @@ async def _list(viewer: Viewer, resource: Resource, problems: dict[str, str]) ->
 def _contracts(crds: Sequence[Document], label: str, type_: ProviderType) -> list[str]:
     """The contract versions of a provider: those of the labels of its CRDs, or, of the core
     provider, the served versions of Cluster."""
-    found = set[str]()
+    versions = set[str]()
     for crd in crds:
         labels = part(crd, "metadata", "labels")
         if type_ is ProviderType.CORE and Key.of(crd).name == CLUSTERS.group_resource:
-            served = (one["name"] for one in crd["spec"]["versions"] if one.get("served"))
-            found.update(served)
+            served = (
+                version["name"] for version in crd["spec"]["versions"] if version.get("served")
+            )
+            versions.update(served)
         elif labels.get(PROVIDER_LABEL) == label:
             names = (name for name in labels if name.startswith(CONTRACT_PREFIX))
-            found.update(name.rpartition("/")[2] for name in names)
-    return sorted(found)
+            versions.update(name.rpartition("/")[2] for name in names)
+    return sorted(versions)
 
 
 def _is_of(deployment: Document, label: str, namespace: str) -> bool:

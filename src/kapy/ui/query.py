@@ -64,8 +64,8 @@ class FleetQuery:
         1."""
         fresh = {} if set(changes) <= {"page"} else {"page": 1}
         values = asdict(self) | fresh | changes
-        kept = {name: value for name, value in values.items() if value != _DEFAULTS[name]}
-        return f"?{urlencode(kept)}" if kept else "?"
+        changed = {name: value for name, value in values.items() if value != _DEFAULTS[name]}
+        return f"?{urlencode(changed)}" if changed else "?"
 
     def toggled(self, column: str) -> str:
         """Return the URL query that sorts by a column, in reverse order if it is the current
@@ -76,16 +76,20 @@ class FleetQuery:
 _DEFAULTS: Final[Mapping[str, Any]] = asdict(FleetQuery())
 
 
-def query_of(given: Mapping[str, str]) -> FleetQuery:
+def query_of(parameters: Mapping[str, str]) -> FleetQuery:
     """Read the query of a URL; unknown values count as not given."""
-    sort, size, group = given.get("sort", ""), _number(given.get("size")), given.get("group", "")
+    sort, size, group = (
+        parameters.get("sort", ""),
+        _number(parameters.get("size")),
+        parameters.get("group", ""),
+    )
     is_known = group in GROUPINGS or (group.startswith("label:") and len(group) > 6)
     return FleetQuery(
-        search=given.get("search", "")[:MAX_QUERY],
-        state=given.get("state", "") if given.get("state") in STATES else "",
+        search=parameters.get("search", "")[:MAX_QUERY],
+        state=parameters.get("state", "") if parameters.get("state") in STATES else "",
         sort=sort if sort.removeprefix("-") in SORT_KEYS else "namespace",
         group=group[:MAX_QUERY] if is_known else "",
-        page=max(_number(given.get("page")), 1),
+        page=max(_number(parameters.get("page")), 1),
         size=size if size in PAGE_SIZES else 100,
     )
 
@@ -178,10 +182,12 @@ def _groups(
 ) -> list[Group]:
     if title is None:
         return [Group("", len(rows), rows)] if rows else []
-    found: dict[str, list[ClusterRow]] = {}
+    members_by_title: dict[str, list[ClusterRow]] = {}
     for row in rows:
-        found.setdefault(title(row), []).append(row)
-    return [Group(name or "none", sizes[name], members) for name, members in found.items()]
+        members_by_title.setdefault(title(row), []).append(row)
+    return [
+        Group(name or "none", sizes[name], members) for name, members in members_by_title.items()
+    ]
 
 
 def _grouping(group: str) -> Callable[[ClusterRow], str] | None:
@@ -193,8 +199,8 @@ def _grouping(group: str) -> Callable[[ClusterRow], str] | None:
 
 def _label_names(rows: Sequence[ClusterRow]) -> list[str]:
     """Return the labels by which users may group, the most frequent first."""
-    seen = Counter(name for row in rows[:MAX_SAMPLE] for name in row.labels)
-    return [name for name, _ in seen.most_common(20)]
+    counts = Counter(name for row in rows[:MAX_SAMPLE] for name in row.labels)
+    return [name for name, _ in counts.most_common(20)]
 
 
 MAX_SAMPLE: Final = 500

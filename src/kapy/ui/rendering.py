@@ -78,7 +78,7 @@ def is_large(documents: Iterable[Document | None], limit: int = LARGE_DOCUMENTS)
     It ends at the limit, and descends without recursion.
     """
     rest: list[Any] = list(documents)
-    seen = 0
+    count = 0
     while rest:
         value = rest.pop()
         if isinstance(value, dict):
@@ -86,8 +86,8 @@ def is_large(documents: Iterable[Document | None], limit: int = LARGE_DOCUMENTS)
         elif isinstance(value, list):
             rest.extend(islice(value, limit))
         elif isinstance(value, str):
-            seen += len(value) // LINE
-        seen += 1
-        if seen > limit:
+            count += len(value) // LINE
+        count += 1
+        if count > limit:
             return True
     return False

@@ -54,9 +54,9 @@ class Rights:
     async def has(self, right: Right | PathRight) -> bool:
         """Report whether the viewer has a right. Raises ApiError, Unreachable."""
         now = self._clock()
-        known = self._answers.get(right)
-        if known is not None and now - known[0] < REVIEW_LIFE:
-            return known[1]
+        cached = self._answers.get(right)
+        if cached is not None and now - cached[0] < REVIEW_LIFE:
+            return cached[1]
         # Few roles restrict names: one review for all objects replaces one for each.
         allowed = False
         if isinstance(right, Right) and right.name:
@@ -84,7 +84,7 @@ class Rights:
             listed = (await self._client.list(NAMESPACES, metadata=True)).items
         except Forbidden:
             return sorted(self._namespaces)
-        return sorted({*self._namespaces, *(one["metadata"]["name"] for one in listed)})
+        return sorted({*self._namespaces, *(namespace["metadata"]["name"] for namespace in listed)})
 
     def _remember(self, right: Right | PathRight, now: datetime, *, allowed: bool) -> None:
         if len(self._answers) >= MOST_REVIEWS:

@@ -48,7 +48,9 @@ class ClusterRow:
         """Return the reason in one line: blocking hooks first, connection problems last."""
         lines = [line.strip("* ") for line in self.why.split("\n")]
         lines.sort(
-            key=lambda one: one.startswith("RemoteConnectionProbe") - ("hooks are blocking" in one)
+            key=lambda message: (
+                message.startswith("RemoteConnectionProbe") - ("hooks are blocking" in message)
+            )
         )
         text = " · ".join(line.rstrip(":") for line in lines if line)
         return _BLOCKING.sub("Blocked by ", text).removeprefix("NotAvailable · ")
@@ -97,7 +99,7 @@ def state_of(cluster: Document) -> State:
 
 def last_change(document: Document) -> str:
     """Return the time of the newest transition of a condition, "" if there is none."""
-    times = (str(one.get("lastTransitionTime") or "") for one in conditions(document))
+    times = (str(item.get("lastTransitionTime") or "") for item in conditions(document))
     return max(times, default="")
 
 

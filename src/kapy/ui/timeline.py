@@ -130,15 +130,20 @@ def timeline_of(
     end = max((span.end or now for span in touching), default=now)
     if length is not None:
         end = max(end, now)
-    kept = sorted(touching, key=_importance, reverse=True)[:MOST_SPANS]
+    shown = sorted(touching, key=_importance, reverse=True)[:MOST_SPANS]
     first_of: dict[str, datetime] = {}
-    for span in sorted(kept, key=lambda one: one.start):
+    for span in sorted(shown, key=lambda item: item.start):
         first_of.setdefault(span.subject, span.start)
-    kept.sort(
-        key=lambda one: (first_of[one.subject], one.subject != "Cluster", one.subject, one.start)
+    shown.sort(
+        key=lambda item: (
+            first_of[item.subject],
+            item.subject != "Cluster",
+            item.subject,
+            item.start,
+        )
     )
-    placed = [_place(span, start, end, now) for span in kept]
-    return Timeline(start, end, placed, len(touching) - len(kept))
+    placed = [_place(span, start, end, now) for span in shown]
+    return Timeline(start, end, placed, len(touching) - len(shown))
 
 
 def _importance(span: Span) -> tuple[bool, bool, bool, bool, datetime]:
@@ -214,8 +219,12 @@ def _upgrades(objects: ClusterObjects) -> Iterator[Span]:
     initialized = since_of(cluster, "ControlPlaneInitialized")
     version = text_at(cluster, "spec", "topology", "version")
     created = [
-        *(created_of(one) for one in objects.machines if version_of(one) == version),
-        *(created_of(one) for one in objects.machine_sets if _template_version(one) == version),
+        *(created_of(machine) for machine in objects.machines if version_of(machine) == version),
+        *(
+            created_of(machine_set)
+            for machine_set in objects.machine_sets
+            if _template_version(machine_set) == version
+        ),
     ]
     first = min((time for time in created if time is not None), default=None)
     if not starts and version and initialized and first and first > initialized:
@@ -234,8 +243,8 @@ def _deletion(document: Document, subject: str) -> Iterator[Span]:
         return
     yield Span(subject, "deletion", started, None, "busy", _detail(document, "Deleting"))
     times = part(document, "status", "deletion")
-    known = ((moment_of(times.get(name)), title) for name, title in DELETION_STEPS)
-    steps = [(start, title) for start, title in known if start is not None]
+    starts = ((moment_of(times.get(name)), title) for name, title in DELETION_STEPS)
+    steps = [(start, title) for start, title in starts if start is not None]
     ends = [*(start for start, _ in steps[1:]), None]
     for (start, title), end in zip(steps, ends, strict=False):
         yield Span(subject, title, start, end, "busy" if end is None else "good")
@@ -278,8 +287,8 @@ def _rollouts(objects: ClusterObjects) -> Iterator[Span]:
     for deployment in objects.deployments:
         own = machine_sets[deployment["metadata"]["uid"]]
         parts = [
-            (_template_version(one), [one], machines_of[one["metadata"]["uid"]])
-            for one in sorted(own, key=_creation)
+            (_template_version(item), [item], machines_of[item["metadata"]["uid"]])
+            for item in sorted(own, key=_creation)
         ]
         yield from _series(f"MachineDeployment {name_of(deployment)}", parts)
     control_plane = objects.control_plane
@@ -305,10 +314,10 @@ def _series(
             if before:
                 change = f"{before} → {version}" if before != version else f"at {version}"
                 title = f"rollout {change}"
-            done = sum(is_true(one, "Ready") for one in machines)
+            done = sum(is_true(machine, "Ready") for machine in machines)
             is_done, end = done == len(machines), None
             if is_done:
-                times = (since_of(one, "Ready") for one in machines)
+                times = (since_of(document, "Ready") for document in machines)
                 end = max((time for time in times if time is not None), default=start)
             detail = f"{done} of {len(machines)} machines ready"
             yield Span(subject, title, start, end, "good" if is_done else "busy", detail)
@@ -358,7 +367,9 @@ def _by_owner(documents: Sequence[Document]) -> dict[str, list[Document]]:
     owned: dict[str, list[Document]] = defaultdict(list)
     for document in documents:
         references = document["metadata"].get("ownerReferences") or ()
-        owners = (str(one.get("uid")) for one in references if one.get("controller"))
+        owners = (
+            str(reference.get("uid")) for reference in references if reference.get("controller")
+        )
         owned[next(owners, "")].append(document)
     return owned
 

@@ -43,7 +43,7 @@ def tree_rows(root: Node, now: datetime, depth: int = 0) -> Iterator[TreeRow]:
     is_deleting = bool(document and document["metadata"].get("deletionTimestamp"))
     name, row = name.rpartition("/")[2], row_of(root, now)
     yield TreeRow(min(depth, DEEPEST), kind, name, version, row, is_deleting, document)
-    for child in sorted(root.children, key=lambda one: (-one.order, title_of(one))):
+    for child in sorted(root.children, key=lambda node: (-node.order, title_of(node))):
         yield from tree_rows(child, now, depth + 1)
 
 
@@ -51,10 +51,10 @@ def conditions_of(document: Document, now: datetime, only: str = "") -> list[Con
     """Return the conditions of an object, or only those of one type: problems first."""
     rows = [
         ConditionRow(
-            text_at(one, "type"), text_at(one, "lastTransitionTime"), row_of_condition(one, now)
+            text_at(item, "type"), text_at(item, "lastTransitionTime"), row_of_condition(item, now)
         )
-        for one in conditions(document)
-        if only in ("", one.get("type"))
+        for item in conditions(document)
+        if only in ("", item.get("type"))
     ]
     order = {"bad": 0, "unknown": 1}
-    return sorted(rows, key=lambda one: (order.get(one.row.mood, 2), one.type))
+    return sorted(rows, key=lambda row: (order.get(row.row.mood, 2), row.type))

@@ -71,7 +71,7 @@ class Viewer:
             self.close()
             fleet = self._fleet = Fleet(self.client, namespaces, Random())
             services = (fleet.run, self.calls.run)
-            self._tasks = [group.create_task(run_guarded(one)) for one in services]
+            self._tasks = [group.create_task(run_guarded(service)) for service in services]
         self._keep()
         return self._fleet
 

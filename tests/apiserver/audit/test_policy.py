@@ -92,7 +92,7 @@ def test_the_first_rule_that_matches_decides() -> None:
 
 def test_a_rule_about_users_is_not_about_somebody_unknown() -> None:
     rules = parse_policy(policy({"level": "Metadata", "userGroups": ["team"]}))
-    assert rules.verdict(of("pods"), known=False).level is Level.NONE
+    assert rules.verdict(of("pods"), authenticated=False).level is Level.NONE
 
 
 @pytest.mark.parametrize(

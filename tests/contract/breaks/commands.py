@@ -27,8 +27,8 @@ PROVIDERS: Final = (
     Break(
         "an entry of the file takes nobody's place",
         "clusterctl/config/providers.py",
-        "sorted((known | own).values()",
-        "sorted((own | known).values()",
+        "sorted((by_name | own).values()",
+        "sorted((own | by_name).values()",
         {
             f"{_SETTINGS}::test_an_entry_of_the_file_takes_a_predefined_provider_s_place": (
                 "clusterctl/list",

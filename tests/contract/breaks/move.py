@@ -13,8 +13,8 @@ MOVE: Final = (
     Break(
         "what is left behind is not named",
         "clusterctl/move/plan.py",
-        "left = [node for node in graph.nodes.values() if node.ref not in plan.objects]",
-        "left = list[Node]()",
+        "nodes = [node for node in graph.nodes.values() if node.ref not in plan.objects]",
+        "nodes = list[Node]()",
         {
             f"{_RULES}::test_a_dry_run_names_what_is_left_behind_with_the_reason": (
                 "clusterctl/owners-told",

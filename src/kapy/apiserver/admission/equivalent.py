@@ -40,13 +40,13 @@ class Equivalent:
     async def default(self, review: Review) -> Document:
         assert review.new is not None
         try:
-            seen = await self._convert_review(review)
+            converted = await self._convert_review(review)
         except StorageFailure:
             # Validation reports the wrong field by the schema, or `validate` fails the same way.
             return review.new
-        assert seen.new is not None
-        filled = await self._plugin.default(seen)
-        if filled is seen.new:
+        assert converted.new is not None
+        filled = await self._plugin.default(converted)
+        if filled is converted.new:
             return review.new
         (document,) = await self._converted((filled,), self._stored, review.resource)
         # Identity and managedFields stay those of the request.
@@ -62,8 +62,8 @@ class Equivalent:
     async def _convert(self, review: Review, document: Document | None) -> Document | None:
         if document is None:
             return None
-        (seen,) = await self._converted((document,), review.resource, self._stored)
-        return seen
+        (converted,) = await self._converted((document,), review.resource, self._stored)
+        return converted
 
 
 def _keep_annotations(document: Document) -> Document:

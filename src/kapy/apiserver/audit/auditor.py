@@ -114,7 +114,7 @@ class Auditor:
         arrival = request.arrival
         assert arrival is not None
         attributes = request_info(request).attributes(arrival.user or ANONYMOUS)
-        verdict = self._policy.verdict(attributes, known=arrival.user is not None)
+        verdict = self._policy.verdict(attributes, authenticated=arrival.user is not None)
         self._counts.levels[verdict.level.shown] += 1
         if verdict.level is Level.NONE:
             return None

@@ -102,8 +102,8 @@ def without_managed_fields(body: Any) -> Any:
         return {**body, "rows": rows}
     metadata = body.get("metadata")
     if isinstance(metadata, dict) and "managedFields" in metadata:
-        kept = {key: value for key, value in metadata.items() if key != "managedFields"}
-        return {**body, "metadata": kept}
+        trimmed = {key: value for key, value in metadata.items() if key != "managedFields"}
+        return {**body, "metadata": trimmed}
     return body
 
 

@@ -175,8 +175,8 @@ class LogFile:
     def _expired_files(self) -> list[Path]:
         pattern = f"{self._path.stem}-*{self._path.suffix}"
         full = sorted(self._path.parent.glob(pattern), reverse=True)
-        kept, days = self._rotation.backups, self._rotation.days
-        result = full[kept:] if kept else []
+        backups, days = self._rotation.backups, self._rotation.days
+        result = full[backups:] if backups else []
         if days:
             oldest = (self._clock() - timedelta(days=days)).timestamp()
             result += [

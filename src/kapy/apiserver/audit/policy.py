@@ -71,12 +71,14 @@ class Rule(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=Tr
     omit_stages: tuple[str, ...] = ()
     omit_managed_fields: bool | None = None
 
-    def matches(self, attributes: Attributes, *, known: bool) -> bool:
-        """Report whether the rule matches a request. known: the request is authenticated."""
+    def matches(self, attributes: Attributes, *, authenticated: bool) -> bool:
+        """Report whether the rule matches a request. authenticated: as a user."""
         user = attributes.user
-        if self.users and not (known and user.name in self.users):
+        if self.users and not (authenticated and user.name in self.users):
             return False
-        if self.user_groups and not (known and not set(user.groups).isdisjoint(self.user_groups)):
+        if self.user_groups and not (
+            authenticated and not set(user.groups).isdisjoint(self.user_groups)
+        ):
             return False
         if self.verbs and attributes.verb not in self.verbs:
             return False
@@ -132,10 +134,10 @@ class Policy:
     rules: tuple[tuple[Rule, Verdict], ...]
     otherwise: Verdict
 
-    def verdict(self, attributes: Attributes, *, known: bool = True) -> Verdict:
-        """Return the verdict for a request. known: the request is authenticated."""
+    def verdict(self, attributes: Attributes, *, authenticated: bool = True) -> Verdict:
+        """Return the verdict for a request. authenticated: the request is authenticated."""
         for rule, verdict in self.rules:
-            if rule.matches(attributes, known=known):
+            if rule.matches(attributes, authenticated=authenticated):
                 return verdict
         return self.otherwise
 
@@ -190,9 +192,9 @@ def _decode(document: object) -> _PolicyDocument:
         )
     if not document.get("rules"):
         raise InvalidPolicy("it has no rules, so nothing would be written down")
-    given = {key: value for key, value in document.items() if value is not None}
+    fields = {key: value for key, value in document.items() if value is not None}
     try:
-        return msgspec.convert(given, _PolicyDocument)
+        return msgspec.convert(fields, _PolicyDocument)
     except msgspec.ValidationError as error:
         why, _, where = str(error).partition(" - at `$")
         place = where.rstrip("`").lstrip(".")

@@ -154,9 +154,9 @@ def certificate_user(certificate: Mapping[str, object] | None, encoded: bytes) -
     if not names or not names[-1] or len(uids) > 1:
         return None
     groups = tuple(result.get("organizationName", ()))
-    known = authenticated_user(names[-1], groups, uids[0])
+    user = authenticated_user(names[-1], groups, uids[0])
     identity = f"X509SHA256={hashlib.sha256(encoded).hexdigest()}"
-    return User(known.name, known.groups, known.uid, {CREDENTIAL: (identity,)})
+    return User(user.name, user.groups, user.uid, {CREDENTIAL: (identity,)})
 
 
 _UID_OF_SUBJECT: Final = "1.3.6.1.4.1.57683.2"

@@ -106,25 +106,25 @@ class ImpersonationAuthorizer:
         self._worked: dict[str, int] = {}
 
     def __call__(
-        self, wish: ImpersonationRequest, asked: Attributes, authorize: Authorizer
+        self, wish: ImpersonationRequest, attributes: Attributes, authorize: Authorizer
     ) -> User:
         """Return the impersonated user. Raises Forbidden.
 
-        asked: the attributes of the request, with the requester as the user.
+        attributes: the attributes of the request, with the requester as the user.
         """
         first: Forbidden | None = None
-        for at in self._order(asked.user.name):
+        for at in self._order(attributes.user.name):
             mode = _MODES[at]
-            if not mode.applies(wish, asked.user):
+            if not mode.applies(wish, attributes.user):
                 continue
             try:
-                _check(mode, wish, asked, authorize)
+                _check(mode, wish, attributes, authorize)
             except Forbidden as error:
                 first = first or error
                 continue
             if len(self._worked) >= _REMEMBERED:
                 self._worked.clear()
-            self._worked[asked.user.name] = at
+            self._worked[attributes.user.name] = at
             return _impersonated_user(mode, wish)
         assert first is not None  # the last mode applies to everybody
         raise first

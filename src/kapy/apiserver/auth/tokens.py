@@ -202,9 +202,9 @@ class ServiceAccountTokens:
 
         Raises ServiceTokenError.
         """
-        known = self._verified.get(token)
-        if known is not None:
-            return known
+        cached = self._verified.get(token)
+        if cached is not None:
+            return cached
         try:
             head, content, signature = token.split(".")
             claims: Document = decode_json(_decode_base64(content))
@@ -321,8 +321,8 @@ def _user(claims: Document, said: Document) -> User:
         for field, value in (said.get(kind) or {}).items():
             extra[f"{_EXTRA}/{kind}-{field}"] = (value,)
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{space}")
-    known = authenticated_user(claims["sub"], groups, account["uid"])
-    return User(known.name, known.groups, known.uid, extra)
+    user = authenticated_user(claims["sub"], groups, account["uid"])
+    return User(user.name, user.groups, user.uid, extra)
 
 
 def _algorithm() -> Any:

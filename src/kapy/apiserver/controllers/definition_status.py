@@ -109,8 +109,8 @@ def _resolve_names(
         else:
             names[field] = request.get(field)
     names["categories"] = request.get("categories")
-    kept = {key: value for key, value in names.items() if value or key in _NO_NAMES}
-    return problem, {**_NO_NAMES, **kept}
+    own_names = {key: value for key, value in names.items() if value or key in _NO_NAMES}
+    return problem, {**_NO_NAMES, **own_names}
 
 
 def _names_in_use(named: Iterable[Document]) -> tuple[set[str], set[str]]:

@@ -64,8 +64,8 @@ class EventExpiry:
         while not self._ends:
             self._more.clear()
             await self._more.wait()
-        left = next(iter(self._ends.values())) - self._server.clock()
-        await asyncio.sleep(max(left.total_seconds(), 0.0))
+        remaining = next(iter(self._ends.values())) - self._server.clock()
+        await asyncio.sleep(max(remaining.total_seconds(), 0.0))
 
     def _delete_expired(self) -> None:
         now = self._server.clock()

@@ -153,8 +153,8 @@ class GarbageCollector:
         if document is None or kind is None:
             return
         owners = document["metadata"].get("ownerReferences") or []
-        kept = [owner for owner in owners if owner["uid"] not in uids]
-        self._update_metadata(kind, place, document, ownerReferences=kept)
+        owner_references = [owner for owner in owners if owner["uid"] not in uids]
+        self._update_metadata(kind, place, document, ownerReferences=owner_references)
 
     def _update_metadata(
         self, kind: Kind, place: ObjectKey, document: Document, **changes: Any

@@ -106,12 +106,12 @@ class NamespaceController:
         spec = document.get("spec") or {}
         if "kubernetes" not in (spec.get("finalizers") or ()):
             return
-        left = self._remaining_content(name)
-        if not left:
+        content = self._remaining_content(name)
+        if not content:
             self._remove_finalizer(table, document)
             return
         status = document.get("status") or {}
-        conditions = _conditions(left, status, format_time(self._server.clock()))
+        conditions = _conditions(content, status, format_time(self._server.clock()))
         if conditions != status.get("conditions"):
             new = {
                 **document,
@@ -138,20 +138,20 @@ class NamespaceController:
         if not finalizers and not meta.get("finalizers"):
             store.delete(table, "", meta["name"], document)
             return
-        kept = {**spec, "finalizers": finalizers} if finalizers else {}
-        store.put(table, "", meta["name"], {**document, "metadata": {**meta}, "spec": kept})
+        new_spec = {**spec, "finalizers": finalizers} if finalizers else {}
+        store.put(table, "", meta["name"], {**document, "metadata": {**meta}, "spec": new_spec})
 
 
 def _conditions(
-    left: list[tuple[Kind, list[Document]]], status: Document, now: str
+    content: list[tuple[Kind, list[Document]]], status: Document, now: str
 ) -> list[Document]:
     resources = ", ".join(
         f"{kind.group_resource} has {len(objects)} resource instances"
-        for kind, objects in sorted(left, key=lambda entry: entry[0].group_resource)
+        for kind, objects in sorted(content, key=lambda entry: entry[0].group_resource)
     )
     finalizers = Counter(
         finalizer
-        for _, objects in left
+        for _, objects in content
         for obj in objects
         for finalizer in obj["metadata"].get("finalizers") or ()
     )

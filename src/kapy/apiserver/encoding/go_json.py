@@ -157,8 +157,8 @@ class _Pairs(dict[str, Any]):
 
     def __init__(self, items: list[tuple[str, Any]]) -> None:
         super().__init__(items)
-        seen: set[str] = set()
-        self.again = dict.fromkeys(key for key, _ in items if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        keys: set[str] = set()
+        self.again = dict.fromkeys(key for key, _ in items if key in keys or keys.add(key))  # type: ignore[func-returns-value]
 
 
 def _collect_duplicates(node: Any, path: Path) -> Iterator[Path]:

@@ -85,7 +85,7 @@ def _object(version: str, kind: str, content: Bytes) -> Document:
 
 def _struct(name: str, data: Bytes) -> Document:
     """Decode the fields of one struct in their JSON form."""
-    numbers, known = _numbers().get(name, {}), facts()["structs"].get(name, {})
+    numbers, struct_fields = _numbers().get(name, {}), facts()["structs"].get(name, {})
     result: Document = {}
     for number, value in fields(data):
         field = numbers.get(str(number))
@@ -94,7 +94,7 @@ def _struct(name: str, data: Bytes) -> Document:
         if field.startswith("~"):
             result |= _struct(field[1:], _bytes(value))
             continue
-        kind = known[field]["t"]
+        kind = struct_fields[field]["t"]
         if kind.startswith("[]"):
             result.setdefault(field, []).append(_value(kind[2:], value))
         elif kind.startswith("{}"):

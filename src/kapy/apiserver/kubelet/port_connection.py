@@ -49,8 +49,8 @@ class PortForwardConnection(SpdyProtocol):
         if "data" not in halves or "error" not in halves:
             return
         del self._halves[headers.get("requestid", "")]
-        told, data = halves["data"]
-        port = told.get("port", "")
+        port_headers, data = halves["data"]
+        port = port_headers.get("port", "")
         self._pairs.put_nowait(_StreamPair(parse_digits(port) or 0, data, halves["error"][1]))
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -85,9 +85,9 @@ class LogStream:
         """Yield the bytes of the log as they are written."""
         return self
 
-    def when_closed(self, told: Callable[[], None] | None) -> None:
+    def when_closed(self, callback: Callable[[], None] | None) -> None:
         """Set a callback for when the server ends the stream."""
-        self._told = told
+        self._told = callback
 
     async def aclose(self) -> None:
         """End the stream."""

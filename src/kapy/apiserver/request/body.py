@@ -261,11 +261,11 @@ def _check_builtin(context: RequestContext, document: Document) -> Document:
     if (version, kind) == (resource.api_version, resource.kind):
         return {**document, "apiVersion": version, "kind": kind}
     group, number = split_api_version(version)
-    known = struct_of(group, number, kind) is not None
-    if known and group == resource.group:
+    is_builtin = struct_of(group, number, kind) is not None
+    if is_builtin and group == resource.group:
         package = resource.group.partition(".")[0] or "core"
         why = f"converting ({number}.{kind}) to ({package}.{resource.kind}): unknown conversion"
-    elif known:
+    elif is_builtin:
         raise BadRequest(
             f"the API version in the data ({version}) does not match the expected API version "
             f"({resource.api_version})"

@@ -120,14 +120,14 @@ def _media_type(clause: _Clause) -> MediaType | None:
 def _clauses(header: str) -> list[_Clause]:
     clauses: list[_Clause] = []
     for part in header.split(","):
-        name, *given = part.strip(" ").split(";")
+        name, *parameters = part.strip(" ").split(";")
         main, *subs = (element.strip(" ") for element in name.split("/"))
         if not subs and main == "*":
             subs = ["*"]
         if len(subs) != 1 or not subs[0]:
             continue
         quality, values = 1.0, {}
-        for item in given:
+        for item in parameters:
             key, *value = item.split("=")
             if len(value) != 1 or not value[0]:
                 continue

@@ -165,9 +165,9 @@ changed.
 _OF_COLLECTIONS: Final = ("get", "delete")
 
 
-def _of_collection(known: RequestInfo, query: Mapping[str, str]) -> RequestInfo:
+def _of_collection(base: RequestInfo, query: Mapping[str, str]) -> RequestInfo:
     """Complete the request for a collection by its query: list, watch or deletecollection."""
-    info = structs.replace(known, selectors=query)
+    info = structs.replace(base, selectors=query)
     if info.verb == "delete":
         info.verb = "deletecollection"
         return info

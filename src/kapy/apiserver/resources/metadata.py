@@ -268,16 +268,16 @@ def deduplicate_owners(document: Document, *, patched: bool = False) -> list[str
     owners = document["metadata"].get("ownerReferences")
     if not owners or len(owners) == 1:
         return []
-    known: dict[Hashable, Document] = {}
+    by_reference: dict[Hashable, Document] = {}
     again: list[str] = []
     for owner in owners:
         key = frozenset(owner.items())
-        if key in known:
+        if key in by_reference:
             again.append(owner.get("uid", ""))
-        known.setdefault(key, owner)
+        by_reference.setdefault(key, owner)
     if not again:
         return []
-    document["metadata"]["ownerReferences"] = list(known.values())
+    document["metadata"]["ownerReferences"] = list(by_reference.values())
     when = " after mutating admission happens" if patched else ""
     return [
         f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner "

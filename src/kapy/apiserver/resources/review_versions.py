@@ -30,8 +30,8 @@ def uid_error(answer: Document, uid: str) -> str:
 
 def kind_error(answer: Document, group: str, kind: str) -> str:
     """Return the error if apiVersion or kind of a `v1` response is wrong, else ""."""
-    given, named = answer.get("apiVersion") or "", answer.get("kind") or ""
-    if (given, named) == (f"{group}/{V1}", kind):
+    api_version, named = answer.get("apiVersion") or "", answer.get("kind") or ""
+    if (api_version, named) == (f"{group}/{V1}", kind):
         return ""
-    shown = given if "/" in given else f"/{given}"
+    shown = api_version if "/" in api_version else f"/{api_version}"
     return f"expected webhook response of {group}/{V1}, Kind={kind}, got {shown}, Kind={named}"

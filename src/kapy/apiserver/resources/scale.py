@@ -35,11 +35,11 @@ def scale_of(kind: Kind, document: Document) -> Document:
     selector = _selector(kind, document)
     if selector:
         status["selector"] = selector
-    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    copied_fields = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
-        "metadata": {key: meta[key] for key in kept if key in meta},
+        "metadata": {key: meta[key] for key in copied_fields if key in meta},
         "spec": {"replicas": replicas} if replicas else {},
         "status": status,
     }

@@ -87,14 +87,14 @@ class ObjectSchema:
         document: Document,
         old: Document | None,
         warnings: list[str] | None = None,
-        known: Sequence[FieldError] = (),
+        reported: Sequence[FieldError] = (),
     ) -> list[FieldError]:
         """Return the schema errors.
 
-        Errors that `old` already had may be accepted with warnings. known: the errors of the
+        Errors that `old` already had may be accepted with warnings. reported: the errors of the
         metadata.
         """
-        del document, old, warnings, known
+        del document, old, warnings, reported
         return []
 
 
@@ -104,12 +104,12 @@ def _decode_derived(struct: str, value: Document, unknown: list[str], live: Docu
     Metadata values that are identical objects in both are not decoded again. Unchanged
     managedFields thus stay the same object, which is fast to compare and store.
     """
-    decode, given, settled = decoder(struct), value.get("metadata"), live["metadata"]
-    if not isinstance(given, dict):
+    decode, own_metadata, settled = decoder(struct), value.get("metadata"), live["metadata"]
+    if not isinstance(own_metadata, dict):
         whole: Document = decode(value, None, unknown)
         return whole
-    same = {key: item for key, item in given.items() if item and settled.get(key) is item}
-    rest = {key: item for key, item in given.items() if key not in same}
+    same = {key: item for key, item in own_metadata.items() if item and settled.get(key) is item}
+    rest = {key: item for key, item in own_metadata.items() if key not in same}
     out: Document = decode({**value, "metadata": rest}, None, unknown)
     out["metadata"] = {**same, **out["metadata"]}
     return out
@@ -191,9 +191,9 @@ class CustomSchema(ObjectSchema):
         document: Document,
         old: Document | None,
         warnings: list[str] | None = None,
-        known: Sequence[FieldError] = (),
+        reported: Sequence[FieldError] = (),
     ) -> list[FieldError]:
-        errors = self._structural.validate(document, old, warnings, known)
+        errors = self._structural.validate(document, old, warnings, reported)
         return errors + scale_errors(document, self._scale) if self._scale else errors
 
 
@@ -263,8 +263,8 @@ def _read_metadata(values: Any, settled: Document, unknown: list[str]) -> Docume
     unknown.extend(f"metadata.{path}" for path in misplaced)
     if values is whole:
         return metadata
-    known: Document = whole.copy()
+    result: Document = whole.copy()
     for key in values:
-        del known[key]
-    known.update(metadata)
-    return known
+        del result[key]
+    result.update(metadata)
+    return result

@@ -141,8 +141,8 @@ def in_go_order(value: Any, kind: str) -> Any:
     if not isinstance(value, dict):
         return value
     order = facts()["structs"].get(kind)
-    known = [key for key in order if key in value] if order else []
-    keys = [*known, *sorted(value.keys() - set(known))]
+    ordered_keys = [key for key in order if key in value] if order else []
+    keys = [*ordered_keys, *sorted(value.keys() - set(ordered_keys))]
     return {key: in_go_order(value[key], field_type(kind, key)) for key in keys}
 
 

@@ -96,12 +96,12 @@ class VersionConverter:
         if converted is None and conversion is None:
             return [_prune(kind, _set_type(document, target)) for document in documents]
         if converted is None and conversion is not None:
-            given = (
+            inputs = (
                 [_drop_resource_version(document) for document in documents]
                 if stored
                 else documents
             )
-            converted = await self._webhooks.convert(conversion, given, source, target)
+            converted = await self._webhooks.convert(conversion, inputs, source, target)
             if not stored:
                 return converted
             pairs = zip(converted, documents, strict=True)

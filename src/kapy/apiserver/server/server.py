@@ -256,17 +256,17 @@ class Server:
                 self._authorize(request, info.attributes(user)._replace(verb="create"))
             raise
 
-    def _authorize(self, request: Request, asked: Attributes) -> None:
+    def _authorize(self, request: Request, attributes: Attributes) -> None:
         """Authorize a request and record the reason. Raises Forbidden."""
-        if SUPERUSERS in asked.user.groups:
+        if SUPERUSERS in attributes.user.groups:
             return
-        told = request.arrival
-        if told is None:
-            self.access.authorize(asked)
+        arrival = request.arrival
+        if arrival is None:
+            self.access.authorize(attributes)
             return
-        told.decision = "forbid"
-        told.reason = self.access.authorize(asked)
-        told.decision = "allow"
+        arrival.decision = "forbid"
+        arrival.reason = self.access.authorize(attributes)
+        arrival.decision = "allow"
 
     async def _non_resource_reply(self, request: Request, user: User, info: RequestInfo) -> Reply:
         """Answer a request for a non-resource path."""
@@ -328,8 +328,8 @@ class Server:
             if not context.warnings:
                 raise
             reply = error_reply(error, context.request)
-        if context.warnings and (told := warning_headers(context.warnings)):
-            reply.headers = {**reply.headers, "warning": told}
+        if context.warnings and (header := warning_headers(context.warnings)):
+            reply.headers = {**reply.headers, "warning": header}
         return reply
 
     def _authorize_resource(

@@ -30,12 +30,12 @@ _encode = msgspec.json.Encoder().encode
 
 def parse_headers(scope: Scope) -> dict[str, str]:
     """Return the headers by lower-case name; repeated headers are joined by commas."""
-    given = scope["headers"]
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in given}
-    if len(headers) == len(given):
+    raw_headers = scope["headers"]
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw_headers}
+    if len(headers) == len(raw_headers):
         return headers
     headers = {}
-    for name, value in given:
+    for name, value in raw_headers:
         key, text = name.decode("latin-1"), value.decode("latin-1")
         headers[key] = f"{headers[key]},{text}" if key in headers else text
     return headers

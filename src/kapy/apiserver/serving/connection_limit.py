@@ -129,8 +129,8 @@ class ConnectionLimit:
     def set_user(self, connection: Connection, user: User) -> bool:
         """Record the user of a connection; return False if the limit for users is reached."""
         admin = SUPERUSERS in user.groups
-        known = self._known.get(connection)
-        if known is not None and known.name == user.name:
+        former = self._known.get(connection)
+        if former is not None and former.name == user.name:
             return True
         if not admin and (
             self._users.total() >= self._others or self._users[user.name] >= self._others // 2

@@ -44,8 +44,8 @@ class HTTPProtocol(HttpToolsProtocol):
     _watchdog: asyncio.TimerHandle | None = None
     _watched = ""
 
-    def __init__(self, *given: Any, connection: Connection | None = None, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *arguments: Any, connection: Connection | None = None, **named: Any) -> None:
+        super().__init__(*arguments, **named)
         self._connection = connection
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

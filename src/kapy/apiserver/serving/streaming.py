@@ -13,7 +13,7 @@ class StreamingResponse(Protocol):
     def lines(self) -> AsyncIterator[bytes]:
         """Yield the data to send, one line for each item."""
 
-    def when_closed(self, told: Callable[[], None] | None) -> None:
+    def when_closed(self, callback: Callable[[], None] | None) -> None:
         """Set a callback for when the server ends the stream, even if the client no longer
         reads.
         """

@@ -41,15 +41,15 @@ def check_presence(path: Path, mark: Mark | None, keys: Sequence[Path] = ()) -> 
     log = path.with_name(f"{path.name}-wal")
     there = [*sorted(path.parent.glob("*.key")), *(key for key in keys if key.exists())]
     if mark is not None and mark.revision:
-        left = f"{NAME} tells of {_describe(mark)}"
+        trace = f"{NAME} tells of {_describe(mark)}"
     elif log.exists() and log.stat().st_size:
-        left = f"its write-ahead log {log.name} is there"
+        trace = f"its write-ahead log {log.name} is there"
     elif there:
-        left = f"{there[0]} of an earlier run is there"
+        trace = f"{there[0]} of an earlier run is there"
     else:
         return
     state = "is empty" if path.exists() else "is missing"
-    raise DataLost(f"{path} {state}, but {left}. {_REMEDY}")
+    raise DataLost(f"{path} {state}, but {trace}. {_REMEDY}")
 
 
 def check_format(path: Path, mark: Mark | None) -> None:
@@ -112,12 +112,12 @@ def _describe(mark: Mark) -> str:
 def _keep_log(path: Path) -> None:
     """Keep a copy of the write-ahead log for inspection; SQLite deletes the log on close."""
     log = path.with_name(f"{path.name}-wal")
-    kept = path.with_name(f"{path.name}-wal.damaged")
-    if not log.exists() or not log.stat().st_size or kept.exists():
+    copy = path.with_name(f"{path.name}-wal.damaged")
+    if not log.exists() or not log.stat().st_size or copy.exists():
         return
     with suppress(OSError):
         try:
-            os.link(log, kept)
+            os.link(log, copy)
         except OSError:  # a file system without hard links
-            shutil.copyfile(log, kept)
-            kept.chmod(0o600)
+            shutil.copyfile(log, copy)
+            copy.chmod(0o600)

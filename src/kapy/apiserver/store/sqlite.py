@@ -137,8 +137,8 @@ class SqliteLog:
 
     def _prepare(self, db: sqlite3.Connection) -> None:
         """Create or migrate the tables, after writing a mark that requires no revision."""
-        known = schema.has_tables(db)
-        if known and schema.schema_of(db, self._path) == schema.SCHEMA:
+        has_tables = schema.has_tables(db)
+        if has_tables and schema.schema_of(db, self._path) == schema.SCHEMA:
             return
         with self._allow_loss():
             completeness.check_format(self._path, self.mark)

@@ -90,10 +90,10 @@ def share_field_sets(document: Document, previous: Document | None) -> None:
     before = previous["metadata"].get("managedFields") if previous is not None else None
     if entries is before:
         return
-    known = {id(item.get("fieldsV1")) for item in before or ()}
+    ids = {id(item.get("fieldsV1")) for item in before or ()}
     document["metadata"]["managedFields"] = [
         entry
-        if id(fields := entry.get("fieldsV1")) in known or not fields
+        if id(fields := entry.get("fieldsV1")) in ids or not fields
         else _share_entry(entry, fields)
         for entry in entries
     ]

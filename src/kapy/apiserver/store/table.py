@@ -82,10 +82,10 @@ class Table:
     def _decode(self, stored: StoredObject) -> Document:
         document = stored.decode()
         if self.reader is not None:
-            seen = self.reader(document)
-            if seen is not document and seen != document:
-                stored.document, stored.encoded = seen, b""
-                return seen
+            view = self.reader(document)
+            if view is not document and view != document:
+                stored.document, stored.encoded = view, b""
+                return view
         return document
 
     def latest(self, namespace: str, name: str) -> Document | None:
@@ -127,9 +127,9 @@ class Table:
         for objects in self.namespaces.values():
             for name, stored in objects.items():
                 if stored.document is not None:
-                    seen = reader(stored.document)
-                    if seen is not stored.document and seen != stored.document:
-                        objects[name] = StoredObject(seen, proof=stored.checksum)
+                    view = reader(stored.document)
+                    if view is not stored.document and view != stored.document:
+                        objects[name] = StoredObject(view, proof=stored.checksum)
 
     def scan(self, namespace: str) -> Iterator[Document]:
         """Yield all objects of a namespace ("" = all), ordered by namespace and name like in

@@ -48,7 +48,7 @@ def decode_object(
     nulls are then kept so that validation refuses them, and a custom object loses invalid times.
     """
     unknown: list[str] = []
-    given = document
+    sent = document
     if applied is not None and context.kind.custom:
         document = drop_invalid_metadata(document)
     live = patched.live if patched is not None and defaults_are_stored(context) else None
@@ -73,7 +73,7 @@ def decode_object(
     checks.report(context, unknown, None if patched is None else patched.invalid_error)
     if document.get("metadata") is None:
         document = {**document, "metadata": {}}
-    elif not context.kind.custom and _resets_managed_fields(given):
+    elif not context.kind.custom and _resets_managed_fields(sent):
         document = {**document, "metadata": {**document["metadata"], "managedFields": []}}
     changed = patched is not None or applied is not None
     context.warnings.extend(deduplicate_owners(document, patched=changed))
@@ -81,12 +81,12 @@ def decode_object(
     return document
 
 
-def _resets_managed_fields(given: Document) -> bool:
+def _resets_managed_fields(sent: Document) -> bool:
     """Report whether the client sent an empty managedFields list, which resets field ownership.
 
     The decoder drops empty lists, so this must look at the object as it was sent.
     """
-    meta = given.get("metadata")
+    meta = sent.get("metadata")
     return isinstance(meta, dict) and meta.get("managedFields") == []
 
 

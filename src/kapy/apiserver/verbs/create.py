@@ -116,11 +116,11 @@ async def insert(
         document["metadata"].get("resourceVersion") or "",
         _requested_name(context, document),
     )
-    given = document
+    original = document
     document = await run_mutating_admission(
         server, context, "CREATE", document, None, dry_run=dry_run, name=name
     )
-    shaped = kind.custom and server.admission.has_webhooks and (applied or document is not given)
+    shaped = kind.custom and server.admission.has_webhooks and (applied or document is not original)
     document = {**document, "metadata": {**document["metadata"]}}
     metadata.strip_system_fields(document)
     metadata.init_metadata(document, kind, context.namespace, server.clock(), server.rng)
@@ -185,11 +185,11 @@ def _requested_name(context: RequestContext, document: Document) -> str:
 _LEFT_OUT = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
-def restore_empty_metadata(document: Document, given: Document) -> Document:
+def restore_empty_metadata(document: Document, original: Document) -> Document:
     """Return an applied object with its empty metadata fields restored, as admission must see
     them.
     """
-    meta = given["metadata"]
+    meta = original["metadata"]
     empty = {key: meta[key] for key in _LEFT_OUT if key in meta and not meta[key]}
     return {**document, "metadata": {**document["metadata"], **empty}} if empty else document
 
@@ -208,11 +208,11 @@ def prune_custom(context: RequestContext, document: Document) -> Document:
 async def store_object(server: ServerContext, table: Table, document: Document) -> Document:
     """Store an object and wait until the write is durable."""
     meta = document["metadata"]
-    kept = server.store.put(
+    result = server.store.put(
         table, meta.get("namespace", ""), meta["name"], document, most=MOST_STORED
     )
     await server.store.wait_for_commit()
-    return kept
+    return result
 
 
 async def to_storage_version(

@@ -122,8 +122,8 @@ def _check_kind(version: str, kind: str) -> None:
         raise BadRequest(f"unexpected GroupVersion string: {version}")
     if (kind or "DeleteOptions") == "DeleteOptions":
         return
-    known = _OTHERS if version == "v1" else _OPTIONS if not version else ()
-    if kind in known:
+    kinds = _OTHERS if version == "v1" else _OPTIONS if not version else ()
+    if kind in kinds:
         raise BadRequest(f"converting (v1.{kind}) to (v1.DeleteOptions): unknown conversion")
     version = version or "meta.k8s.io/v1"
     raise BadRequest(
@@ -195,11 +195,11 @@ async def delete(
     if admission:
         await _run_validating_admission(server, context, document, options)
     document = await _get_deletable(server, context, options)
-    kept, removal = await delete_or_mark(server, context, document, options)
+    document_after, removal = await delete_or_mark(server, context, document, options)
     if removal and context.kind.resource.plural not in _ANSWERS_OBJECT:
         return Reply(200, _success_status(context, document["metadata"]["uid"]))
     accepted = not removal and options.orphan is False
-    return await serialize_response(server, context, kept, 202 if accepted else 200)
+    return await serialize_response(server, context, document_after, 202 if accepted else 200)
 
 
 async def _get_deletable(
@@ -250,8 +250,8 @@ def _options_for_webhooks(options: DeleteOptions) -> Document:
         result["gracePeriodSeconds"] = options.grace
     conditions = {"uid": options.uid, "resourceVersion": options.resource_version}
     if any(condition is not None for condition in conditions.values()):
-        given = {key: value for key, value in conditions.items() if value is not None}
-        result["preconditions"] = given
+        body = {key: value for key, value in conditions.items() if value is not None}
+        result["preconditions"] = body
     if options.orphan is not None:
         result["orphanDependents"] = options.orphan
     if options.propagation:

@@ -40,9 +40,9 @@ def _selector(budget: Document) -> LabelSelector:
     """Return the parsed selector of a budget, cached by uid and generation."""
     meta = budget["metadata"]
     key = f"{meta['uid']}/{meta.get('generation', 0)}"
-    known = _SELECTORS.get(meta["uid"])
-    if known is not None and known[0] == key:
-        return known[1]
+    entry = _SELECTORS.get(meta["uid"])
+    if entry is not None and entry[0] == key:
+        return entry[1]
     try:
         selector = stored_selector_of((budget.get("spec") or {}).get("selector"))
     except InvalidSelector:

@@ -161,8 +161,11 @@ def _decrement(
     assert kind is not None
     now, status = format_time(server.clock()), budget["status"]
     noted = {**(status.get("disruptedPods") or {}), context.name: now}
-    left = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": noted}
-    after = {**budget, "status": with_computed_condition(left, now) if allowed == 1 else left}
+    new_status = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": noted}
+    after = {
+        **budget,
+        "status": with_computed_condition(new_status, now) if allowed == 1 else new_status,
+    }
     update_object(server, kind, budget, after, "status", manager="kube-apiserver")
 
 

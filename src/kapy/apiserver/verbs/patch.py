@@ -171,10 +171,10 @@ def _apply_strategic(
     """Apply a strategic merge patch, which cannot change the kind or apiVersion of the object."""
     content = body.deep_copy(content)
     document = strategic.merge(live, content, facts()["structs"], context.kind.schema.struct)
-    known = {key: live[key] for key in ("apiVersion", "kind")}
-    same = all(document.get(key) == value for key, value in known.items())
-    if not same and all(isinstance(document.get(key), str | None) for key in known):
-        document = {**document, **known}
+    identity = {key: live[key] for key in ("apiVersion", "kind")}
+    same = all(document.get(key) == value for key, value in identity.items())
+    if not same and all(isinstance(document.get(key), str | None) for key in identity):
+        document = {**document, **identity}
     return document, StrategicPatchResult(live, content, context.kind.schema.struct)
 
 
@@ -262,10 +262,10 @@ def _changes_ownership_only(live: Document, merged: Document) -> bool:
     if merged is live:
         return True
     before, after = live["metadata"], merged.get("metadata") or {}
-    kept = live.keys() == merged.keys() and all(
+    same_fields = live.keys() == merged.keys() and all(
         merged[key] is value for key, value in live.items() if key != "metadata"
     )
-    return kept and all(
+    return same_fields and all(
         before.get(key) is after.get(key) for key in (before.keys() | after) - {"managedFields"}
     )
 
@@ -318,8 +318,8 @@ def check_type(applied: Document, api_version: str, kind: str) -> None:
 
     Raises BadRequest.
     """
-    given = applied.get("apiVersion"), applied.get("kind")
-    result = [item if isinstance(item, str) else "" for item in given]
+    identity = applied.get("apiVersion"), applied.get("kind")
+    result = [item if isinstance(item, str) else "" for item in identity]
     if result != [api_version, kind]:
         group, version = split_api_version(result[0])
         raise BadRequest(f"invalid object type: {group}/{version}, Kind={result[1]}")

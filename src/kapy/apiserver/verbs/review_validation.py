@@ -180,8 +180,8 @@ def _can_parse_labels(selector: Document) -> tuple[bool, bool]:
 
 
 def _some_and_all(values: Iterable[bool]) -> tuple[bool, bool]:
-    known = list(values)
-    return any(known), all(known)
+    results = list(values)
+    return any(results), all(results)
 
 
 def _parses(parse: Callable[[Any], object], selector: object) -> bool:

@@ -43,14 +43,14 @@ class _ScaleManagers:
     """
 
     def __init__(self, context: RequestContext, live: Document, paths: Paths) -> None:
-        known = context.kind.schema.tracker.versions
+        versions = context.kind.schema.tracker.versions
         result = managers.read(live["metadata"].get("managedFields") or ())
         self._version = context.kind.resource.api_version
         self._paths = {version: _steps(path) for version, path in paths.items()}
         self._found = {
             who: managed_entry
             for who, managed_entry in result.items()
-            if managed_entry.api_version in known
+            if managed_entry.api_version in versions
         }
 
     def of_scale(self) -> list[Document]:
@@ -66,16 +66,16 @@ class _ScaleManagers:
 
     def of_object(self, scale: list[Document]) -> list[Document]:
         """Return the managedFields of the object, given those of the Scale."""
-        left = managers.read(scale)
+        remaining = managers.read(scale)
         result: managers.Managers = {}
         for who, managed_entry in self._found.items():
-            if not self._owns_replicas(managed_entry) or left.pop(who, None) is not None:
+            if not self._owns_replicas(managed_entry) or remaining.pop(who, None) is not None:
                 result[who] = managed_entry
             elif fields := difference(
                 managed_entry.fields, of_path(self._paths[managed_entry.api_version])
             ):
                 result[who] = managed_entry.with_fields(fields)
-        for who, value in left.items():
+        for who, value in remaining.items():
             if contains(value.fields, _IN_SCALE):
                 fields = of_path(self._paths[self._version])
                 result[who] = managers.ManagedEntry(self._version, fields, None)

@@ -91,12 +91,12 @@ def _table(
     metadata: Document,
 ) -> Document:
     include = check_include(context)
-    kept = ("resourceVersion", "continue", "remainingItemCount")
+    list_fields = ("resourceVersion", "continue", "remainingItemCount")
     unprinted = not context.kind.custom and context.kind.table not in PRINTERS
     return {
         "kind": "Table",
         "apiVersion": f"meta.k8s.io/{version}",
-        "metadata": {key: metadata[key] for key in kept if metadata.get(key)},
+        "metadata": {key: metadata[key] for key in list_fields if metadata.get(key)},
         "columnDefinitions": [definition(column) for column in columns],
         "rows": [
             {"cells": row, "object": _include_object(document, include, version)}

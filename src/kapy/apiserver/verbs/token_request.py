@@ -191,9 +191,9 @@ def _object(server: ServerContext, kind: str, namespace: str, name: str) -> Docu
 
 
 def _kind_of(server: ServerContext, kind: str) -> Kind:
-    known = server.registry.find("", "v1", _OBJECTS[kind])
-    assert known is not None
-    return known
+    result = server.registry.find("", "v1", _OBJECTS[kind])
+    assert result is not None
+    return result
 
 
 def _conflict(what: str, name: str, why: str, **details: str) -> Conflict:

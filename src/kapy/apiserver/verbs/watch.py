@@ -53,8 +53,8 @@ async def watch(server: ServerContext, context: RequestContext) -> Reply:
     accept = _negotiate(context)
     table = server.table(context.kind)
     since = version or server.store.revision
-    known = range(server.store.history.floor, server.store.revision + 1)
-    if since not in known:
+    available = range(server.store.history.floor, server.store.revision + 1)
+    if since not in available:
         if not initial:
             return Reply(200, _SingleEvent(_expired_error(server, since)))
         if since > server.store.revision:

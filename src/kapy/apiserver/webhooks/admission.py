@@ -91,11 +91,13 @@ class AdmissionWebhooks:
         if review.operation == "DELETE":
             await self._mutate(review)
         kinds = _versions(self._parts.registry, review.resource)
-        seen = _VersionedObjects(self._parts.converter, review, kinds[0])
-        wanted = [(hook, await self._match(hook, kinds, review, seen)) for hook in self._validating]
+        versioned = _VersionedObjects(self._parts.converter, review, kinds[0])
+        wanted = [
+            (hook, await self._match(hook, kinds, review, versioned)) for hook in self._validating
+        ]
         refusals = await _await_all(
             [
-                self._call_validating(hook, kind, review, seen)
+                self._call_validating(hook, kind, review, versioned)
                 for hook, kind in wanted
                 if kind is not None
             ]
@@ -104,12 +106,12 @@ class AdmissionWebhooks:
             raise refusals[0]
 
     async def _match(
-        self, hook: Webhook, kinds: Sequence[Kind], review: Review, seen: _VersionedObjects
+        self, hook: Webhook, kinds: Sequence[Kind], review: Review, versioned: _VersionedObjects
     ) -> Kind | None:
         """Return the version in which to call a webhook, None if it does not match. Raises
         ApiError.
         """
-        new, old = await seen.in_version(kinds[0])
+        new, old = await versioned.in_version(kinds[0])
         kind = match_version(self._parts, hook, kinds, review, new, old)
         if kind is None or not hook.conditions:
             return kind
@@ -119,7 +121,7 @@ class AdmissionWebhooks:
             evaluate,
         )
 
-        new, old = await seen.in_version(kind)
+        new, old = await versioned.in_version(kind)
         request = build_request(review, kind, kinds[0], None, None, "")
         try:
             decide = cel_authorizer(self._parts.authorize, review.user)
@@ -134,9 +136,9 @@ class AdmissionWebhooks:
             ) from None
 
     async def _call_validating(
-        self, hook: Webhook, kind: Kind, review: Review, seen: _VersionedObjects
+        self, hook: Webhook, kind: Kind, review: Review, versioned: _VersionedObjects
     ) -> None:
-        answer = await self._call(hook, kind, review, seen)
+        answer = await self._call(hook, kind, review, versioned)
         if answer is not None and not answer.allowed:
             raise denial_error(hook.name, answer.status)
 
@@ -178,18 +180,18 @@ class AdmissionWebhooks:
         result: Document | None = None
         last, invoked = -1, list[Webhook]()
         for hook in hooks:
-            seen = _VersionedObjects(self._parts.converter, review, kinds[0])
-            kind = await self._match(hook, kinds, review, seen)
+            versioned = _VersionedObjects(self._parts.converter, review, kinds[0])
+            kind = await self._match(hook, kinds, review, versioned)
             if kind is None:
                 continue
-            answer = await self._call(hook, kind, review, seen)
+            answer = await self._call(hook, kind, review, versioned)
             invoked.append(hook)
             if answer is None:
                 continue
             if not answer.allowed:
                 raise denial_error(hook.name, answer.status)
             if operations := self._operations(hook, answer):
-                changed = await self._apply_patch(hook, kind, review, seen, operations)
+                changed = await self._apply_patch(hook, kind, review, versioned, operations)
                 if changed != review.new:
                     last, result = len(invoked) - 1, changed
                     review = structs.replace(review, new=changed)
@@ -215,14 +217,14 @@ class AdmissionWebhooks:
         hook: Webhook,
         kind: Kind,
         review: Review,
-        seen: _VersionedObjects,
+        versioned: _VersionedObjects,
         operations: list[Any],
     ) -> Document:
         """Apply a webhook's patch and return the object in the request's version.
 
         Raises StorageFailure.
         """
-        new, _ = await seen.in_version(kind)
+        new, _ = await versioned.in_version(kind)
         if new is None or review.new is None:
             raise internal_error(
                 f'admission webhook "{hook.name}" attempted to modify the object, which is not '
@@ -231,10 +233,10 @@ class AdmissionWebhooks:
         try:
             changed = apply_patch(new, operations)
             if review.subresource == "scale":
-                return set_replicas(seen.asked, review.new, changed)
+                return set_replicas(versioned.asked, review.new, changed)
             if review.subresource in OTHER_KINDS:
                 return changed
-            return await self._decode_patched(kind, seen.asked, changed)
+            return await self._decode_patched(kind, versioned.asked, changed)
         except (PatchFailed, WrongType) as error:
             raise internal_error(str(error)) from None
 
@@ -248,7 +250,7 @@ class AdmissionWebhooks:
         return document
 
     async def _call(
-        self, hook: Webhook, kind: Kind, review: Review, seen: _VersionedObjects
+        self, hook: Webhook, kind: Kind, review: Review, versioned: _VersionedObjects
     ) -> AdmissionResponse | None:
         """Call a webhook; return None if it failed and its failurePolicy is Ignore.
 
@@ -256,9 +258,9 @@ class AdmissionWebhooks:
         """
         if review.dry_run and not hook.dry_runs:
             raise BadRequest(f'admission webhook "{hook.name}" does not support dry run')
-        new, old = await seen.in_version(kind)
+        new, old = await versioned.in_version(kind)
         uid = new_uid(self._parts.rng)
-        request = build_request(review, kind, seen.asked, new, old, uid)
+        request = build_request(review, kind, versioned.asked, new, old, uid)
         counted = _CountedCall(self._parts.counters, hook, review.operation)
         try:
             document = await self._send(hook, request)
@@ -379,18 +381,18 @@ async def _await_all(request: Sequence[Awaitable[None]]) -> list[ApiError]:
     """Wait for all calls; return the refusals in the order in which they arrived."""
     refusals: list[ApiError] = []
 
-    async def one(waiting: Awaitable[None]) -> None:
+    async def await_call(waiting: Awaitable[None]) -> None:
         try:
             await waiting
         except ApiError as error:
             refusals.append(error)
 
     if len(request) == 1:
-        await one(request[0])
+        await await_call(request[0])
     elif request:
         async with asyncio.TaskGroup() as group:
             for waiting in request:
-                group.create_task(one(waiting))
+                group.create_task(await_call(waiting))
     return refusals
 
 

@@ -36,11 +36,16 @@ class UndecodablePatch(KapyError):
 
 
 def build_request(
-    review: Review, kind: Kind, asked: Kind, new: Document | None, old: Document | None, uid: str
+    review: Review,
+    kind: Kind,
+    requested: Kind,
+    new: Document | None,
+    old: Document | None,
+    uid: str,
 ) -> Document:
     """Return the `request` of a review.
 
-    kind: the version that the webhook receives. asked: the version of the request. new, old: the
+    kind: the version that the webhook receives. requested: that of the request. new, old: the
     objects in `kind`.
     """
     part = review.subresource
@@ -49,8 +54,8 @@ def build_request(
         "kind": _kind(kind, part),
         "resource": _resource(kind),
         **({"subResource": part} if part else {}),
-        "requestKind": _kind(asked, part),
-        "requestResource": _resource(asked),
+        "requestKind": _kind(requested, part),
+        "requestResource": _resource(requested),
         **({"requestSubResource": part} if part else {}),
         **({"name": review.name} if review.name else {}),
         **({"namespace": space} if (space := namespace_of(review)) else {}),
@@ -120,8 +125,8 @@ class AdmissionResponse:
             why = syntax_error(self.patch, encoding="latin-1")
             raise UndecodablePatch(f"{_UNDECODABLE}: {why}") from None
         if result is not None and not isinstance(result, list):
-            given = json_type_name(result)
-            why = f"json: cannot unmarshal {given} into Go value of type jsonpatch.Patch"
+            json_type = json_type_name(result)
+            why = f"json: cannot unmarshal {json_type} into Go value of type jsonpatch.Patch"
             raise UndecodablePatch(f"{_UNDECODABLE}: {why}")
         if result and self.patch_type != "JSONPatch":
             raise UndecodablePatch(f'unsupported patch type "{self.patch_type}"')

@@ -48,8 +48,8 @@ def evaluate(
         limit = min(DEFAULT_LIMIT, budget)
         try:
             value: Any
-            value, left = condition.program.run(new, old, request, *checks, limit=limit)
-            budget -= limit - left
+            value, remaining = condition.program.run(new, old, request, *checks, limit=limit)
+            budget -= limit - remaining
         except EvaluationError as error:
             if isinstance(error, CostExceeded):
                 budget -= limit

@@ -167,10 +167,10 @@ _IDENTITY = (("name", "name"), ("namespace", "namespace"), ("uid", "UID"))
 
 def _check_identity(value: Document, other: Document) -> None:
     meta = other.get("metadata")
-    given = meta if isinstance(meta, dict) else {}
+    metadata = meta if isinstance(meta, dict) else {}
     for field, item in _IDENTITY:
         before = (value.get("metadata") or {}).get(field, "")
-        after = given.get(field)
+        after = metadata.get(field)
         after = after if isinstance(after, str) else ""
         if before != after:
             raise _InvalidResponse(f"must have the same {item}: {before} != {after}")
@@ -178,14 +178,14 @@ def _check_identity(value: Document, other: Document) -> None:
 
 def _restore_metadata(item: Document, other: Document) -> Document:
     """Restore the metadata of the converted object except labels and annotations."""
-    given = other.get("metadata")
+    metadata = other.get("metadata")
     if "metadata" not in other:
         raise _InvalidResponse("missing metadata in converted object")
-    if not isinstance(given, dict):
-        raise _InvalidResponse(f"invalid metadata of type {go_type(given)} in converted object")
+    if not isinstance(metadata, dict):
+        raise _InvalidResponse(f"invalid metadata of type {go_type(metadata)} in converted object")
     meta = {**(item.get("metadata") or {})}
     for field in ("labels", "annotations"):
-        values = given.get(field)
+        values = metadata.get(field)
         if values is None:
             meta.pop(field, None)
             continue

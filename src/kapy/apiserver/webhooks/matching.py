@@ -24,8 +24,10 @@ def may_match(hook: Webhook, kinds: Sequence[Kind], subresource: str) -> bool:
     """
     if is_exempt(kinds[0].resource):
         return False
-    seen = kinds if hook.equivalent else kinds[:1]
-    return any(rule.covers(kind.resource, subresource) for rule in hook.rules for kind in seen)
+    candidates = kinds if hook.equivalent else kinds[:1]
+    return any(
+        rule.covers(kind.resource, subresource) for rule in hook.rules for kind in candidates
+    )
 
 
 def match_version(

@@ -239,11 +239,11 @@ _UNVERSIONED: Final = ("Status", "APIVersions", "APIGroup", "APIGroupList", "API
 
 def _wrong_kind_error(version: str, kind: str, wanted: str, wanted_kind: str) -> str:
     """Return the error for a response of another kind or version."""
-    group, given = split_api_version(version)
-    same = group == split_api_version(wanted)[0] and given in KNOWN
+    group, version_name = split_api_version(version)
+    same = group == split_api_version(wanted)[0] and version_name in KNOWN
     of_group = same and kind in (wanted_kind, "WatchEvent", "PatchOptions", *_META)
     if of_group or (version == "v1" and kind in _UNVERSIONED):
         target = f"{wanted.rpartition('/')[2]}.{wanted_kind}"
-        return f"converting ({given}.{kind}) to ({target}): unknown conversion"
+        return f"converting ({version_name}.{kind}) to ({target}): unknown conversion"
     scheme = "pkg/runtime/scheme.go:111"
     return f'no kind "{kind}" is registered for version "{version}" in scheme "{scheme}"'

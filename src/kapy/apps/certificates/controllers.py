@@ -223,8 +223,8 @@ async def _issue(
         issued=reason is not None,
     )
     await _write_status(shared, CERTIFICATES, certificate, new_status)
-    left = max(renewal - now, timedelta(seconds=1))
-    return requeue(after=left, because="the certificate has to be renewed then")
+    remaining = max(renewal - now, timedelta(seconds=1))
+    return requeue(after=remaining, because="the certificate has to be renewed then")
 
 
 async def _new_secret(

@@ -18,8 +18,8 @@ def condition(
     """The condition Ready; its transition time is kept while its status is the same."""
     status = "True" if ready else "False"
     there: list[Document] = (document.get("status") or {}).get("conditions") or []
-    known = next((item for item in there if item.get("type") == "Ready"), {})
-    moved = known.get("lastTransitionTime") if known.get("status") == status else None
+    current = next((item for item in there if item.get("type") == "Ready"), {})
+    moved = current.get("lastTransitionTime") if current.get("status") == status else None
     result: Document = {
         "type": "Ready",
         "status": status,

@@ -31,13 +31,13 @@ def cluster_rules(rights: Iterable[Right], trusting: Sequence[Document]) -> list
     writes CA bundles; none if it has no webhooks.
     """
     watched = _INJECTED_RESOURCES if trusting else ()
-    seen = (Right(resource.group, (resource.plural,), ("list", "watch")) for resource in watched)
+    reads = (Right(resource.group, (resource.plural,), ("list", "watch")) for resource in watched)
     named = {
         resource: [item["metadata"]["name"] for item in trusting if item["kind"] == resource.kind]
         for resource in watched
     }
     return [
-        *rules_of([*rights, *_REVIEW_RIGHTS, *seen]),
+        *rules_of([*rights, *_REVIEW_RIGHTS, *reads]),
         *(_named_rule(resource, names, "patch") for resource, names in named.items() if names),
     ]
 

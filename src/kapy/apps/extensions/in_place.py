@@ -133,18 +133,18 @@ class InPlace:
         question = _CacheKey(
             handler.name, handler.revision, _cache_digest(deployment, current, desired)
         )
-        known = self._said.get(question)
+        answer = self._said.get(question)
         now = asyncio.get_running_loop().time()
-        if known is not None and known[0] > now:
-            return known[1]
+        if answer is not None and answer[0] > now:
+            return answer[1]
         request = {"current": current, "desired": desired}
         response = await self._caller.call(hook, handler.name, subject, request)
         with _add_handler_name(handler):
-            left = uncovered_by_machine_set_update(current, desired, response)
-        self._said[question] = now + CACHE_SECONDS, left
+            uncovered = uncovered_by_machine_set_update(current, desired, response)
+        self._said[question] = now + CACHE_SECONDS, uncovered
         if len(self._said) > MAX_CACHED:
             self._said.popitem(last=False)
-        return left
+        return uncovered
 
     def _handler(self, hook: AnyHook, subject: Subject) -> Registration | None:
         """The handler of a hook. Raises HookError if there are several."""

@@ -62,7 +62,7 @@ async def serve(
     listening = _bind(host, port, flags)
     server = _Server(_config(application, certificate, protocol))
     async with asyncio.TaskGroup() as group:
-        kept = group.create_task(certificate.keep())
+        renewal = group.create_task(certificate.keep())
         served = group.create_task(server.serve(sockets=[]))
         accepting = group.create_task(server.accept(listening))
         try:
@@ -74,7 +74,7 @@ async def serve(
             listening.close()
             server.should_exit = True
             await asyncio.wait([served])
-            kept.cancel()
+            renewal.cancel()
 
 
 class _Server(Server):

@@ -113,8 +113,8 @@ def last_applied(live: Document) -> Document:
 
 def without_bookkeeping(document: Document) -> Document:
     """The object without the fields that servers and owners write."""
-    given = document["metadata"]
-    metadata = {name: given[name] for name in _APPLIED if name in given}
+    source_metadata = document["metadata"]
+    metadata = {name: source_metadata[name] for name in _APPLIED if name in source_metadata}
     if annotations := metadata.get("annotations"):
         metadata["annotations"] = {
             key: value

@@ -125,11 +125,11 @@ def _check_resource_version(sandbox: Sandbox, change: RequestedChange) -> Docume
     one.
     """
     metadata = dict(change.document["metadata"])
-    given = metadata.pop("resourceVersion", None)
+    version = metadata.pop("resourceVersion", None)
     now = sandbox.versions.get(sandbox.name_of(change.document), "")
-    if given is not None and given != now:
+    if version is not None and version != now:
         raise ChangeRefused(
-            f"{change} would be refused: its resourceVersion is {given}, but the object has been "
+            f"{change} would be refused: its resourceVersion is {version}, but the object has been "
             f"modified and is at {now} by now; read it again, or leave the resourceVersion out"
         )
     return {**change.document, "metadata": metadata}

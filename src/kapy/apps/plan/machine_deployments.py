@@ -75,7 +75,7 @@ def _outcome(
         for machine in some
         if machine.metadata.name in steps.gone
     )
-    kept, finished = _cleanup(prediction, now)
+    remaining, finished = _cleanup(prediction, now)
     new = [
         planned_machine(
             Machine(metadata=template_meta(item), spec=item.spec.template.spec), item, number, now
@@ -87,7 +87,7 @@ def _outcome(
     ]
     return Outcome(
         rollout,
-        [*kept, *map(to_document, (*new, after))],
+        [*remaining, *map(to_document, (*new, after))],
         [*objects.with_owned(leaving), *finished],
     )
 
@@ -99,16 +99,16 @@ def _cleanup(prediction: Forecast, now: datetime) -> tuple[list[Document], list[
         (item.spec.replicas or 0) == 0 or item.metadata.name not in prediction.outdated
         for item in prediction.sets
     )
-    kept: list[Document] = []
+    remaining: list[Document] = []
     finished: list[Document] = []
     for machine_set in prediction.sets:
         document = to_document(machine_set)
         if machine_set.metadata.name in prediction.olds and not machine_set.spec.replicas and done:
             held = without_outside_finalizers(document, now)
-            (finished if held is None else kept).append(held or document)
+            (finished if held is None else remaining).append(held or document)
         else:
-            kept.append(document)
-    return kept, finished
+            remaining.append(document)
+    return remaining, finished
 
 
 class StepDescriptions:

@@ -199,7 +199,16 @@ def _with_metadata(document: Document) -> Document:
 
 def _without_server_fields(crd: Document) -> Document:
     """A CRD without the fields that a server wrote into it."""
-    given = crd["metadata"]
-    kept = {name: given[name] for name in ("name", "labels", "annotations") if name in given}
+    crd_metadata = crd["metadata"]
+    metadata = {
+        name: crd_metadata[name]
+        for name in ("name", "labels", "annotations")
+        if name in crd_metadata
+    }
     spec = {**crd["spec"], "conversion": {"strategy": "None"}}
-    return {"apiVersion": crd["apiVersion"], "kind": crd["kind"], "metadata": kept, "spec": spec}
+    return {
+        "apiVersion": crd["apiVersion"],
+        "kind": crd["kind"],
+        "metadata": metadata,
+        "spec": spec,
+    }

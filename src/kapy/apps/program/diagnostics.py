@@ -86,16 +86,16 @@ class Diagnostics:
         if kind.lower() != "bearer" or not token:
             return 401
         request, now = (token, verb, path), monotonic()
-        known = self._known.get(request)
-        if known is None or now > known[0]:
+        entry = self._known.get(request)
+        if entry is None or now > entry[0]:
             self._known = {key: was for key, was in self._known.items() if now <= was[0]}
             try:
                 code = await self._authorize(self._client, token, verb, path)
             except KapyError as error:
                 logging.getLogger(__name__).warning("cannot ask who may see %s: %s", path, error)
                 return 500
-            known = self._known[request] = now + _CACHE_SECONDS, code
-        return known[1]
+            entry = self._known[request] = now + _CACHE_SECONDS, code
+        return entry[1]
 
     async def _authorize(self, client: Client, token: str, verb: str, path: str) -> int:
         review = await _create_review(client, "authentication", "TokenReview", {"token": token})

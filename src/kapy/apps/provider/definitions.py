@@ -78,12 +78,12 @@ def _columns(kind: type[Object]) -> Sequence[Column]:
 
 
 def _check(kinds: Sequence[type[Object]]) -> None:
-    known: set[str] = set()
+    names: set[str] = set()
     for kind in kinds:
         name = kind.RESOURCE.group_resource
-        if name in known:
+        if name in names:
             raise BadProvider(
                 f"{name} is described twice: keep the version that is stored, and name the others "
                 "in `versions` of its KindRules"
             )
-        known.add(name)
+        names.add(name)

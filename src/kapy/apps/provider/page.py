@@ -42,9 +42,9 @@ def _page(provider: Provider, version: str, files: Mapping[str, str]) -> Iterato
 
 def _flavor(name: str, text: str) -> Iterator[str]:
     flavor = name.removeprefix(_TEMPLATE).removeprefix("-").removesuffix(".yaml").lstrip(".")
-    given = f" --flavor {flavor}" if flavor else ""
+    option = f" --flavor {flavor}" if flavor else ""
     yield f"### {flavor or 'the usual one'}"
-    yield from ("", f"`kapy generate cluster NAME{given}` (`{name}`)", "")
+    yield from ("", f"`kapy generate cluster NAME{option}` (`{name}`)", "")
     yield from ("| variable | default |", "|---|---|")
     for variable, default in variables_of(text).items():
         yield f"| `{variable}` | {'(to be set)' if default is None else f'`{default}`'} |"

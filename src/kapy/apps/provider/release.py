@@ -62,10 +62,10 @@ def _metadata(provider: Provider, version: str) -> Document:
         raise CannotRelease(f"{version!r} is no version of a release: say one like v0.1.0")
     series = f"v{match[1]}.{match[2]}"
     if series not in provider.series:
-        known = ", ".join(provider.series) or "none"
+        series_names = ", ".join(provider.series) or "none"
         raise CannotRelease(
             f"nobody knows which contract {series} keeps to: add it to `series` of the Provider, "
-            f'as "{series}": "v1beta2" (there: {known})'
+            f'as "{series}": "v1beta2" (there: {series_names})'
         )
     return {
         "apiVersion": INVENTORY_VERSION,

@@ -80,8 +80,13 @@ def _release(annotations: Mapping[str, str], files: Mapping[str, bytes], path: P
         provider = provider_of(label, annotations[_NAME], annotations[_TYPE])
     except (KeyError, ValueError) as error:
         raise BundleError(f"{path} is no bundle: {error}") from error
-    known = provider is None or provider.label == label
-    if dns_label_errors(label) or not known or not semantic(version) or components not in files:
+    is_consistent = provider is None or provider.label == label
+    if (
+        dns_label_errors(label)
+        or not is_consistent
+        or not semantic(version)
+        or components not in files
+    ):
         raise BundleError(f"{path} is no bundle: {label} {version} is no release with its files")
     theirs = f"{operator_type(provider)}-{GENERIC}" if provider else ""
     own = {name: content for name, content in files.items() if name != theirs}

@@ -49,14 +49,14 @@ async def push(bundle: Bundle, place: str, config: Config, progress: Progress) -
     base = f"{'http' if parts.scheme == 'oci+http' else 'https'}://{parts.netloc}"
     credentials = credentials_of(config.variables)
 
-    async def one(release: Release) -> None:
+    async def push_release(release: Release) -> None:
         name = f"{parts.path}/{release.label}".strip("/").replace("//", "/")
         progress("Pushing", provider=release.label, version=release.version)
         registry = Registry(base, name, WebClient(), credentials)
         await registry.push(artifact_of(release), tag_of(release.version))
 
     await bounded_gather(
-        (partial(one, release) for release in bundle.releases), at_once=_MAX_CONCURRENT
+        (partial(push_release, release) for release in bundle.releases), at_once=_MAX_CONCURRENT
     )
 
 
@@ -99,12 +99,12 @@ def configure(settings: Mapping[str, Any], usual: Path, fallback: Path) -> Path:
         with suppress(yaml.YamlError):
             before = yaml.load(path.read_bytes()) or {}
     new = {(provider["name"], provider["type"]) for provider in settings["providers"]}
-    kept = [
+    other_providers = [
         provider
         for provider in before.get("providers", ())
         if (provider["name"], provider["type"]) not in new
     ]
-    result = {**before, **settings, "providers": [*kept, *settings["providers"]]}
+    result = {**before, **settings, "providers": [*other_providers, *settings["providers"]]}
     _write_file(path, (_MARK + yaml.dump(result)).encode())
     return path
 

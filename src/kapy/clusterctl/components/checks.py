@@ -112,11 +112,11 @@ def _rights(
     ]
     groups = {str(spec.get("group") or "") for spec in specs}
     own = sorted(group for group in groups - _GRANTED if not group.endswith("cluster.x-k8s.io"))
-    given = any(
+    has_rights = any(
         document.get("kind") == "ClusterRole" and _label(document, AGGREGATED) == "true"
         for document in documents
     )
-    if own and not given:
+    if own and not has_rights:
         yield (
             f"{provider.label} has kinds of {', '.join(own)}, but no ClusterRole with the label "
             f'{AGGREGATED}: "true"; Cluster API may not be allowed to read them'

@@ -59,16 +59,16 @@ def _normalize(value: Any, name: str) -> Any:
 
 def _normalize_fields(parent: dict[str, Any], fields: Mapping[str, _Field]) -> None:
     for key, value in list(parent.items()):
-        known = fields.get(key)
-        if value is None or (known and not known.always and known.sign != "*" and not value):
+        field = fields.get(key)
+        if value is None or (field and not field.always and field.sign != "*" and not value):
             del parent[key]
-        elif known and known.sign == "{" and isinstance(value, dict):
-            parent[key] = {name: _normalize(item, known.type) for name, item in value.items()}
-        elif known:
-            parent[key] = _normalize(value, known.type)
-    for key, known in fields.items():
-        if known.always and key not in parent:
-            parent[key] = _missing(known)
+        elif field and field.sign == "{" and isinstance(value, dict):
+            parent[key] = {name: _normalize(item, field.type) for name, item in value.items()}
+        elif field:
+            parent[key] = _normalize(value, field.type)
+    for key, field in fields.items():
+        if field.always and key not in parent:
+            parent[key] = _missing(field)
 
 
 def _missing(field: _Field) -> Any:

@@ -42,6 +42,6 @@ def _value(argument: Any, following: Any) -> str:
 def _arguments(document: Document) -> Iterator[list[Any]]:
     if document.get("kind") == "Deployment":
         for container in containers(document):
-            given = container.get("args")
-            if container.get("name") == MANAGER and isinstance(given, list):
-                yield given
+            arguments = container.get("args")
+            if container.get("name") == MANAGER and isinstance(arguments, list):
+                yield arguments

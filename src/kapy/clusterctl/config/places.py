@@ -30,5 +30,5 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
 
 def _xdg(environ: Mapping[str, str], name: str, usual: str) -> Path:
     # The specification says to ignore relative paths.
-    given = Path(environ.get(name, ""))
-    return given if given.is_absolute() else home(environ) / usual
+    path = Path(environ.get(name, ""))
+    return path if path.is_absolute() else home(environ) / usual

@@ -44,8 +44,8 @@ def configured_providers(file: File, environ: Mapping[str, str]) -> list[Provide
                 f"{file.source}: providers[{place}]: there is a {provider.type.value} "
                 f"{provider.name} already: name and type must be unique; remove one of the two"
             )
-    known = {(item.name, item.type): item for item in predefined_providers()}
-    return sorted((known | own).values(), key=lambda value: value.sort_key)
+    by_name = {(item.name, item.type): item for item in predefined_providers()}
+    return sorted((by_name | own).values(), key=lambda value: value.sort_key)
 
 
 def choose_provider(providers: Sequence[Provider], name: str, kind: ProviderType) -> Provider:

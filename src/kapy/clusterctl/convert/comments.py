@@ -128,17 +128,17 @@ def _new_position(path: Path, places: Mapping[Path, _Field]) -> tuple[_Field | N
 
     A field that is gone may have moved down, if exactly one field has its name.
     """
-    known: Path = ()
+    parent: Path = ()
     for part in path:
-        if (*known, part) in places:
-            known = (*known, part)
+        if (*parent, part) in places:
+            parent = (*parent, part)
             continue
-        inside = (place for place in places if place[: len(known)] == known)
+        inside = (place for place in places if place[: len(parent)] == parent)
         moved = [entry for entry in inside if entry[-1] == part and isinstance(part, str)]
         if len(moved) != 1:
-            return places.get(known), False
-        known = moved[0]
-    return places.get(known), True
+            return places.get(parent), False
+        parent = moved[0]
+    return places.get(parent), True
 
 
 def _has_room(place: _Field) -> bool:

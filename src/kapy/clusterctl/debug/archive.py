@@ -57,17 +57,17 @@ class Archive:
 
     async def log(self, name: str, pieces: AsyncIterator[bytes]) -> None:
         """Add the end of a log. If reading fails, the part read so far is kept."""
-        kept = bytearray()
+        tail = bytearray()
         is_cut = False
         try:
             async for piece in pieces:
-                kept += piece
-                if len(kept) > 2 * self._most_of_log:
-                    del kept[: -self._most_of_log]
+                tail += piece
+                if len(tail) > 2 * self._most_of_log:
+                    del tail[: -self._most_of_log]
                     is_cut = True
         finally:
-            is_cut = is_cut or len(kept) > self._most_of_log
-            text = bytes(kept[-self._most_of_log :]).decode(errors="replace")
+            is_cut = is_cut or len(tail) > self._most_of_log
+            text = bytes(tail[-self._most_of_log :]).decode(errors="replace")
             if is_cut:
                 # The rest of the first line is dropped: it may begin in the middle of a secret.
                 text = f"(only the last {self._most_of_log} bytes)\n{text.partition(chr(10))[2]}"

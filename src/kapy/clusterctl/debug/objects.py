@@ -99,12 +99,12 @@ def _document(node: Node) -> Document | None:
 async def _events(
     client: Client, namespace: str, objects: Sequence[Document], archive: Archive
 ) -> None:
-    known = {(obj["kind"], obj["metadata"]["name"]) for obj in objects}
+    names = {(obj["kind"], obj["metadata"]["name"]) for obj in objects}
     events = [
         obj
         for obj in await list_objects(client, EVENTS, namespace, archive)
         if (about := obj.get("involvedObject") or {})
-        and (about.get("kind"), about.get("name")) in known
+        and (about.get("kind"), about.get("name")) in names
     ]
     lines = sorted(map(event_line, events))
     await archive.text("events.txt", "".join(lines))

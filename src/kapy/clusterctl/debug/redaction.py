@@ -264,8 +264,10 @@ def _empty_secret(secret: Document) -> Document:
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(annotations, dict):
         return {**secret, **empty}
-    kept = {key: REDACTED if "last-applied" in key else value for key, value in annotations.items()}
-    return {**secret, "metadata": {**metadata, "annotations": kept}, **empty}
+    result = {
+        key: REDACTED if "last-applied" in key else value for key, value in annotations.items()
+    }
+    return {**secret, "metadata": {**metadata, "annotations": result}, **empty}
 
 
 def _replacement(text: str) -> str:

@@ -98,10 +98,10 @@ class _Discovery:
             root.append(workers)
         for pool in pools:
             await self._pool(workers, pool, machines)
-        left = [item for item in machines if item["metadata"]["name"] not in self.placed]
-        if left:
+        standalone = [item for item in machines if item["metadata"]["name"] not in self.placed]
+        if standalone:
             other = workers.append(Node("OtherGroup", title="Other"))
-            for machine in left:
+            for machine in standalone:
                 await self._machine(other, machine)
 
     async def _deployments(self, workers: Node, machines: Sequence[Document]) -> None:

@@ -101,8 +101,8 @@ class ListingSource(ClientSource):
         return list((await self._by_name(resource)).values())
 
     async def readable(self, resource: Resource, key: Key) -> Document | None:
-        known = (await self._by_name(resource)).get(key.name)
-        return known or await super().readable(resource, key)
+        document = (await self._by_name(resource)).get(key.name)
+        return document or await super().readable(resource, key)
 
     async def listed(self, resource: Resource) -> Sequence[Document]:
         """The objects with the label of the cluster."""

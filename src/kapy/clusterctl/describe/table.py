@@ -128,7 +128,7 @@ def _fit_width(lines: Sequence[Line], width: int, *, color: bool) -> str:
     cellses = [line.cells() for line in lines]
     full = [0, *(at for at in range(1, len(HEADER) - 1) if any(row[at][0] for row in cellses))]
     narrower = [
-        [item for item in full if item not in OMITTED_COLUMNS[:left]] for left in range(1, 8)
+        [item for item in full if item not in OMITTED_COLUMNS[:hidden]] for hidden in range(1, 8)
     ]
     for header, used in (
         (HEADER, full),

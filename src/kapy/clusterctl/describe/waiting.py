@@ -53,24 +53,24 @@ def waits_table(waits: Sequence[Wait], now: datetime, *, width: int | None = Non
 def _lay_out(row: Sequence[str], widths: Sequence[int], width: int | None) -> Iterator[str]:
     """The lines of one row: the message beside the columns, or below where there is no room."""
     name, since, reason = row
-    left = f"{name:<{widths[0]}}{since:<{widths[1]}}"
+    columns = f"{name:<{widths[0]}}{since:<{widths[1]}}"
     if width is None:
-        yield left + reason
+        yield columns + reason
         return
-    if width - len(left) >= MIN_REASON_WIDTH:
-        first, *rest = wrap_text(reason, width - len(left))
-        yield left + first
-        yield from (" " * len(left) + line for line in rest)
+    if width - len(columns) >= MIN_REASON_WIDTH:
+        first, *rest = wrap_text(reason, width - len(columns))
+        yield columns + first
+        yield from (" " * len(columns) + line for line in rest)
         return
-    if left.strip():
-        yield from _heading(name, since, left, reason if row is HEADER else "", width)
+    if columns.strip():
+        yield from _heading(name, since, columns, reason if row is HEADER else "", width)
     if row is not HEADER:
         yield from (f"    {line}" for line in wrap_text(reason, width - 4))
 
 
-def _heading(name: str, since: str, left: str, reason: str, width: int) -> Iterator[str]:
+def _heading(name: str, since: str, columns: str, reason: str, width: int) -> Iterator[str]:
     """The line above a message, or two where one is too long."""
-    for line in (left + reason, left.rstrip(), f"{name}  {since}"):
+    for line in (columns + reason, columns.rstrip(), f"{name}  {since}"):
         if len(line) <= width:
             yield line
             return
@@ -104,8 +104,8 @@ def wait_of(document: Document) -> tuple[str, str] | None:
     topology = condition(document, "TopologyReconciled")
     if topology is not None and topology.get("status") == "False":
         return _reason_and_message(topology)
-    known = (condition(document, of) for of in MAIN)
-    unready = [item for item in known if item is not None and item.get("status") != "True"]
+    conditions = (condition(document, of) for of in MAIN)
+    unready = [item for item in conditions if item is not None and item.get("status") != "True"]
     if unready:  # a Machine that is not available because it is not ready says why in Ready only
         return _reason_and_message(
             next((item for item in unready if item.get("message")), unready[0])

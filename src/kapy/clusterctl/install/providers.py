@@ -47,22 +47,22 @@ async def install(
         await _install(client, applying, to_install, issuer, recorded, now=now, progress=progress)
     except (ClusterctlError, ApiError) as error:
         progress("Removing what was created")
-        left = await _undo(client, applying, recorded)
-        if not left:
+        remains = await _undo(client, applying, recorded)
+        if not remains:
             raise
-        raise NotApplied(f"{error}; this remains: {', '.join(left)}") from error
+        raise NotApplied(f"{error}; this remains: {', '.join(remains)}") from error
 
 
 async def _undo(
     client: Client, applying: ObjectApplier, recorded: Iterable[Components]
 ) -> list[str]:
-    inventory, left = Inventory(client, reached=True), []
+    inventory, remains = Inventory(client, reached=True), []
     for components in recorded:
         try:
             await inventory.forget(components.inventory_object)
         except (ApiError, Unreachable) as error:
-            left.append(f"{components.provider.label} in the inventory ({error})")
-    return [*left, *await applying.undo()]
+            remains.append(f"{components.provider.label} in the inventory ({error})")
+    return [*remains, *await applying.undo()]
 
 
 async def _install(

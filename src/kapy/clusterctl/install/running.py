@@ -51,14 +51,14 @@ async def wait_until_running(
 
 async def _wait_for_pods(client: Client, key: Key, progress: Progress) -> str:
     """The reason for which a Deployment is unavailable, "" if it is available."""
-    seen: list[str] = []
+    reasons: list[str] = []
 
     def done(deployment: Document | None) -> bool:
         if deployment is None or has_condition(deployment, "Available"):
             return True
         reason = reason_of(deployment)
-        if reason and reason not in seen:
-            seen.append(reason)
+        if reason and reason not in reasons:
+            reasons.append(reason)
             if not _is_permanent(reason):
                 progress(f"Waiting for deployment {key.name}", reason=reason)
         return _is_permanent(reason)
@@ -66,7 +66,7 @@ async def _wait_for_pods(client: Client, key: Key, progress: Progress) -> str:
     try:
         wait = await wait_until(client, DEPLOYMENTS, key, done, within=TIMEOUT)
     except TimeoutError:
-        return seen[-1] if seen else f"it did not start within {TIMEOUT:.0f} s"
+        return reasons[-1] if reasons else f"it did not start within {TIMEOUT:.0f} s"
     return "" if wait is None or has_condition(wait, "Available") else reason_of(wait)
 
 

@@ -151,8 +151,8 @@ class ObjectCopier:
         async def work() -> Document:
             result = await self._client.get(planned.resource, planned.ref.key)
             wanted = self._desired_object(planned)
-            kept = {name: result["metadata"][name] for name in ("uid", "resourceVersion")}
-            document = {**wanted, "metadata": {**wanted["metadata"], **kept}}
+            identity = {name: result["metadata"][name] for name in ("uid", "resourceVersion")}
+            document = {**wanted, "metadata": {**wanted["metadata"], **identity}}
             if "status" in result and "status" not in document:
                 document["status"] = result["status"]
             return await self._writing.update(planned.resource, document)
@@ -213,13 +213,13 @@ async def existing_objects(
         for planned_move in planned.values()
     }
 
-    async def one(at: PlannedMove) -> list[tuple[Ref, Document]]:
+    async def read(at: PlannedMove) -> list[tuple[Ref, Document]]:
         documents = await _list(client, at.resource, at.ref.namespace)
         return [
             (at.ref._replace(name=document["metadata"]["name"]), document) for document in documents
         ]
 
-    gather = await bounded_gather([partial(one, at) for at in places.values()])
+    gather = await bounded_gather([partial(read, at) for at in places.values()])
     return {ref: document for part in gather for ref, document in part if ref in planned}
 
 
@@ -227,8 +227,8 @@ def is_created_by_move(journal: Journal, ref: Ref, document: Document) -> bool:
     """Whether the move created this object in its target."""
     if ref in journal.state.prior:
         return False
-    known = journal.state.made.get(ref)
-    return document["metadata"]["uid"] == known if known else with_move_mark(journal, document)
+    uid = journal.state.made.get(ref)
+    return document["metadata"]["uid"] == uid if uid else with_move_mark(journal, document)
 
 
 def _differs(desired: Document, current: Document) -> bool:

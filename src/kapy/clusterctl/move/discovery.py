@@ -123,18 +123,18 @@ async def _templates(
         for reference in _references(cluster_class.get("spec"))
     }
 
-    async def one(api_version: str, name: str, of: str) -> tuple[Document, MovedKind]:
+    async def read(api_version: str, name: str, of: str) -> tuple[Document, MovedKind]:
         kind = await kind_of({"apiVersion": api_version, "kind": name}, kinds, served)
         return await retry(lambda: client.get(kind.resource, Key(namespace, of))), kind
 
-    return await bounded_gather([partial(one, *reference) for reference in sorted(references)])
+    return await bounded_gather([partial(read, *reference) for reference in sorted(references)])
 
 
 async def kind_of(document: Document, kinds: MovedKinds, served: Kinds) -> MovedKind:
     """The kind of an object, even if its CRD has no label. Raises UnknownKind."""
     group, _ = split_api_version(document["apiVersion"])
-    known = kinds.get(GroupKind(group, document["kind"]))
-    return known or MovedKind(await served.of(document))
+    moved_kind = kinds.get(GroupKind(group, document["kind"]))
+    return moved_kind or MovedKind(await served.of(document))
 
 
 def _references(value: Any) -> Iterator[Document]:

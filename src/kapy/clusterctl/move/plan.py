@@ -100,9 +100,9 @@ def plan_move(graph: Graph, *, only: Callable[[Node], bool] | None = None) -> Pl
 
 def left_behind(graph: Graph, plan: Plan) -> list[LeftBehind]:
     """The objects of the graph that are not in the plan, sorted by name."""
-    left = [node for node in graph.nodes.values() if node.ref not in plan.objects]
+    nodes = [node for node in graph.nodes.values() if node.ref not in plan.objects]
     return sorted(
-        (LeftBehind(node.ref, _reason_to_stay(node, plan), node.moves) for node in left),
+        (LeftBehind(node.ref, _reason_to_stay(node, plan), node.moves) for node in nodes),
         key=lambda remaining: remaining.ref,
     )
 
@@ -115,8 +115,8 @@ def _reason_to_stay(node: Node, plan: Plan) -> str:
         return f"it was named as an owner, and is {_UNKNOWN}"
     for owner in (*node.owners, *node.soft_owners):
         if owner.ref not in plan.objects:
-            known = "is not moved" if owner.document is not None else f"is {_UNKNOWN}"
-            return f"its owner {owner.ref} {known}"
+            state = "is not moved" if owner.document is not None else f"is {_UNKNOWN}"
+            return f"its owner {owner.ref} {state}"
     if node.moves:
         return "its owners are owned by each other, in a circle"
     return (

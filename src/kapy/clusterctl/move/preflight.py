@@ -86,7 +86,7 @@ async def rehearse(source: Client, namespace: str, log: Log) -> None:
         log(1, "Deleting", **{planned.ref.kind: planned.ref.name}, Namespace=planned.ref.namespace)
     log(1, "Resuming the target ClusterClasses")
     log(1, "Resuming the target cluster")
-    for left in left_behind(graph, plan):
-        log_left_behind(left, log)
-    for left in await ignored_objects(source, graph.kinds, namespace):
-        log_left_behind(left, log)
+    for item in left_behind(graph, plan):
+        log_left_behind(item, log)
+    for item in await ignored_objects(source, graph.kinds, namespace):
+        log_left_behind(item, log)

@@ -43,10 +43,10 @@ async def remove_from_source(
     for group in reversed(plan.groups()):
         moved = [planned for planned in group if planned.way is Treatment.MOVED]
         await bounded_gather([partial(remover.remove, planned) for planned in moved])
-    left = await existing_objects(client, plan.of(Treatment.MOVED))
-    if left:
+    rest = await existing_objects(client, plan.of(Treatment.MOVED))
+    if rest:
         raise MoveError(
-            f"{names_of(sorted(left))} came back in the source after it was removed: a controller "
+            f"{names_of(sorted(rest))} came back in the source after it was removed: a controller "
             "there works although the Clusters are paused; stop it, delete what it made, then go "
             "on with --resume"
         )
@@ -138,8 +138,8 @@ async def force_delete(
     }
     await client.patch(resource, key, {"metadata": metadata})
     options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
-    left = await client.raw("DELETE", resource.path(key.namespace, key.name), body=options)
-    if left.get("kind") != "Status" and left["metadata"].get("finalizers"):
+    answer = await client.raw("DELETE", resource.path(key.namespace, key.name), body=options)
+    if answer.get("kind") != "Status" and answer["metadata"].get("finalizers"):
         await unfinalize(client, resource, key)
 
 
@@ -198,13 +198,13 @@ async def _restore(client: Client, planned: PlannedMove, prior: Document) -> Non
 def _copied_form(document: Document) -> Document:
     """The part of an object that is compared, without changes that its removal has begun to
     make."""
-    known = compared_content(document)
-    metadata = {**known["metadata"]}
+    content = compared_content(document)
+    metadata = {**content["metadata"]}
     for name in ("finalizers", "deletionTimestamp", "deletionGracePeriodSeconds"):
         metadata.pop(name, None)
     annotations = {**metadata.pop("annotations", {})}
     annotations.pop(DELETE_FOR_MOVE, None)
     return {
-        **known,
+        **content,
         "metadata": {**metadata, **({"annotations": annotations} if annotations else {})},
     }

@@ -117,20 +117,24 @@ class Registry:
     ) -> HttpResponse:
         """Send a request, and authenticate if the registry demands it."""
         scope = f"repository:{self._name}:{'pull,push' if push else 'pull'}"
-        known = self._authorization.get(scope, {})
-        answer = await self._web.ask(method, url, {**headers, **known}, data)
+        auth_headers = self._authorization.get(scope, {})
+        answer = await self._web.ask(method, url, {**headers, **auth_headers}, data)
         challenge = answer.headers.get("www-authenticate", "")
         if answer.status != 401 or not challenge:
             return answer
-        known = await authorization(
+        auth_headers = await authorization(
             self._web,
             challenge,
             self._credentials,
             scope,
             tls=self._base.startswith("https://"),
         )
-        self._authorization[scope] = known
-        return await self._web.ask(method, url, {**headers, **known}, data) if known else answer
+        self._authorization[scope] = auth_headers
+        return (
+            await self._web.ask(method, url, {**headers, **auth_headers}, data)
+            if auth_headers
+            else answer
+        )
 
     def _check_success(self, answer: HttpResponse) -> HttpResponse:
         result = _refusal(answer)

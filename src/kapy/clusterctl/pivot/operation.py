@@ -284,10 +284,10 @@ class Pivot:
 
     async def _wait_until_available(self, side: Side) -> None:
         """Wait until the Cluster is Available in its new management cluster. Raises WaitTimeout."""
-        seen: Document = {}
+        latest: Document = {}
 
         def available(cluster: Document | None) -> bool:
-            seen.update(cluster or {})
+            latest.update(cluster or {})
             return cluster is not None and has_condition(cluster, "Available")
 
         self._way.say(f"Waiting for Cluster {self._cluster} to be Available")
@@ -296,6 +296,6 @@ class Pivot:
         except TimeoutError:
             raise WaitTimeout(
                 f"Cluster {self._cluster} was moved, and is not Available after "
-                f"{self._way.wait:.0f} s: {unavailable(seen)}; look at the managers there, then "
+                f"{self._way.wait:.0f} s: {unavailable(latest)}; look at the managers there, then "
                 "run this again, or the other way (`--back`)"
             ) from None

@@ -62,8 +62,8 @@ class Cache:
         self, key: Key, download: Callable[[], Awaitable[bytes]]
     ) -> bytes | FileMissing:
         entry = self._entry(key)
-        if entry is not None and (kept := self._read_entry(entry)) is not None:
-            return kept
+        if entry is not None and (cached := self._read_entry(entry)) is not None:
+            return cached
         try:
             content = await download()
         except FileMissing as error:

@@ -73,10 +73,10 @@ def _is_kept(issuer: Issuer, labelled: Labelled) -> bool:
 
 
 async def _components(provider: Installed, version: str, config: Config) -> Components:
-    known = config.provider(provider.name, provider.type)
+    definition = config.provider(provider.name, provider.type)
     return await read_components(
-        repository_of(known, config),
-        known,
+        repository_of(definition, config),
+        definition,
         config,
         version=version,
         namespace=provider.namespace,

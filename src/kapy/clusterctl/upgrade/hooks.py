@@ -87,10 +87,10 @@ def _released_calls(release: str) -> Calls:
     """The hooks that a later release still calls by its deprecation policy."""
     from kapy.hooks import catalog, deprecated  # all hooks: most management clusters need none
 
-    known = catalog.own_catalog()
+    own_catalog = catalog.own_catalog()
 
     def calls(api_version: str, name: str) -> bool:
-        hook = known.get(api_version, name)
+        hook = own_catalog.get(api_version, name)
         return hook is None or not deprecated.is_over(hook, release)
 
     return calls

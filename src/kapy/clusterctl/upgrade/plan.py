@@ -80,14 +80,14 @@ async def custom_plan(
     Raises InventoryError if the result would not work.
     """
     core = core_of(installed)
-    known = {item.instance: item for item in installed}
+    by_instance = {item.instance: item for item in installed}
     for instance in versions:
-        if instance not in known:
+        if instance not in by_instance:
             raise InventoryError(
                 f"unable to perform upgrade: the provider {instance} in not part of the "
-                f"management cluster; installed: {', '.join(known)}"
+                f"management cluster; installed: {', '.join(by_instance)}"
             )
-        if known[instance].built_in:
+        if by_instance[instance].built_in:
             raise InventoryError(
                 f"{instance} is a part of this management plane, and is upgraded with kapy itself"
             )
@@ -100,7 +100,9 @@ async def custom_plan(
         )
     for release in releases:
         _check(release, versions, compatible(contract))
-    return Plan(contract, tuple(Item(known[key], version) for key, version in versions.items()))
+    return Plan(
+        contract, tuple(Item(by_instance[key], version) for key, version in versions.items())
+    )
 
 
 def check_steps(plan: Plan) -> None:

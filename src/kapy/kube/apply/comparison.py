@@ -67,8 +67,8 @@ def _map_changes(node: MapType, old: Any, new: Any) -> Changes:
             changed["f:" + name] = added
     # Fast path: most writes remove nothing.
     for name in () if before.keys() <= after.keys() else before.keys() - after.keys():
-        if (gone := all_paths(node.type_of(name), before[name])) is not None:
-            removed["f:" + name] = gone
+        if (removed_paths := all_paths(node.type_of(name), before[name])) is not None:
+            removed["f:" + name] = removed_paths
     return changed or None, removed or None
 
 

@@ -19,14 +19,16 @@ class Conflicts(Exception):
 
     def without(self, allowed: Fields) -> Conflicts | None:
         """Return the conflicts without some fields; None if none is left."""
-        left = {who: difference(fields, allowed) for who, fields in self.contested.items()}
-        left = {who: fields for who, fields in left.items() if fields}
-        return Conflicts(left) if left else None
+        others = {who: difference(fields, allowed) for who, fields in self.contested.items()}
+        others = {who: fields for who, fields in others.items() if fields}
+        return Conflicts(others) if others else None
 
     def error(self) -> Conflict:
         """Return the error response with kube-apiserver's message."""
-        known = {who: list(limit_messages(paths(fields))) for who, fields in self.contested.items()}
-        listed = [(path, who) for who, some in known.items() for path in some]
+        messages = {
+            who: list(limit_messages(paths(fields))) for who, fields in self.contested.items()
+        }
+        listed = [(path, who) for who, some in messages.items() for path in some]
         listed.sort(key=lambda entry: (entry[0], entry[1].order()))
         causes = [
             {
@@ -41,7 +43,7 @@ class Conflicts(Exception):
             text = f"1 conflict: conflict with {who.display_name()}: {path}"
         else:
             total = sum(map(count, self.contested.values()))
-            text = f"{total} conflicts: {_by_owner(known)}"
+            text = f"{total} conflicts: {_by_owner(messages)}"
             if total > len(listed):
                 text += f"\nand more: only the first {len(listed)} are shown"
         return Conflict(f"Apply failed with {text}", details={"causes": causes})

@@ -87,36 +87,36 @@ def difference(left: Fields, right: Fields) -> Fields:
     return _subtract(left, right) or {}
 
 
-def _subtract(one: Fields, right: Fields) -> Fields | None:
-    """Return the children of `one` without those of `right`; None if none is left."""
+def _subtract(left: Fields, right: Fields) -> Fields | None:
+    """Return the children of `left` without those of `right`; None if none is left."""
     result: Fields | None = None
     for key, below in right.items():
         if key == ".":
             continue
-        mine = one.get(key)
+        mine = left.get(key)
         if mine is None:
             continue
-        left = _subtract_all(mine, below)
-        if left is mine:
+        remaining = _subtract_all(mine, below)
+        if remaining is mine:
             continue
         if result is None:
-            result = dict(one)
-        if left is None:
+            result = dict(left)
+        if remaining is None:
             del result[key]
         else:
-            result[key] = left
-    return one if result is None else result or None
+            result[key] = remaining
+    return left if result is None else result or None
 
 
-def _subtract_all(one: Fields, right: Fields) -> Fields | None:
+def _subtract_all(left: Fields, right: Fields) -> Fields | None:
     goes = not right or "." in right
-    if not one:
-        return None if goes else one
-    left = _subtract(one, right) if right else one
-    if not goes or "." not in one:
-        return left if left is None or left.keys() != _DOT else LEAF
-    assert left is not None
-    rest = {key: below for key, below in left.items() if key != "."}
+    if not left:
+        return None if goes else left
+    remaining = _subtract(left, right) if right else left
+    if not goes or "." not in left:
+        return remaining if remaining is None or remaining.keys() != _DOT else LEAF
+    assert remaining is not None
+    rest = {key: below for key, below in remaining.items() if key != "."}
     return rest or None
 
 
@@ -158,15 +158,15 @@ def exclude(fields: Fields | None, prefixes: Fields | None) -> Fields | None:
         if mine is None or key == ".":
             continue
         covered = not prefix or "." in prefix
-        left = None if covered else exclude(mine, prefix) if mine else mine
-        if left is mine:
+        rest = None if covered else exclude(mine, prefix) if mine else mine
+        if rest is mine:
             continue
         if result is None:
             result = dict(fields)
-        if left is None:
+        if rest is None:
             del result[key]
         else:
-            result[key] = left
+            result[key] = rest
     if result is None:
         return fields
     return result if result.keys() - _DOT else (LEAF if result else None)

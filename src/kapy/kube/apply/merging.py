@@ -258,12 +258,12 @@ def without_nulls(node: Type, before: Any, value: Any) -> Any:
             return [without_nulls(element, None, item) for item in value]
         return value
     old: dict[str, Any] = before if isinstance(before, dict) else {}
-    known = node if isinstance(node, MapType) else _UNKNOWN
+    typed = node if isinstance(node, MapType) else _UNKNOWN
     result = {}
     for name, inner in value.items():
         if inner is not None:
-            result[name] = without_nulls(known.type_of(name), old.get(name), inner)
-        elif known.type_of(name) is STRING and not known.declares(name):
+            result[name] = without_nulls(typed.type_of(name), old.get(name), inner)
+        elif typed.type_of(name) is STRING and not typed.declares(name):
             result[name] = ""
     unchanged = len(result) == len(value) and all(result[name] is value[name] for name in result)
     return value if unchanged else result

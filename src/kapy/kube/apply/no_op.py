@@ -120,8 +120,8 @@ class _ListIndex:
         """Return the first item with these key values; an absent key counts as null."""
         names = tuple(keys)
         if names not in self._known:
-            known = self._known[names] = {}
+            by_key = self._known[names] = {}
             for item in self._items:
                 if isinstance(item, dict):
-                    known.setdefault(identity([item.get(name) for name in names]), item)
+                    by_key.setdefault(identity([item.get(name) for name in names]), item)
         return self._known[names].get(identity([*keys.values()]))

@@ -130,9 +130,9 @@ class Tracker:
             if not _by_kubectl(write) or live is None:
                 raise
             root = self._types[write.api_version].root
-            left = conflicts.without(last_applied.unchanged_fields(root, live))
-            if left is not None:
-                raise left from None
+            others = conflicts.without(last_applied.unchanged_fields(root, live))
+            if others is not None:
+                raise others from None
         return self._applied_object(live, applied, write, force=True)
 
     def _applied_object(
@@ -209,8 +209,8 @@ class Tracker:
         mine, fields = managers.get(own), changed
         if mine is not None:
             # An unchanged set of fields stays the same object, which is stored once.
-            kept = mine.fields if removed is None else difference(mine.fields, removed)
-            fields = union(kept, changed)
+            mine_before = mine.fields if removed is None else difference(mine.fields, removed)
+            fields = union(mine_before, changed)
         managers[own] = ManagedEntry(write.api_version, fields, write.time)
         entries.cap(managers)
         return managers
@@ -239,9 +239,11 @@ class Tracker:
             if identity == own:
                 result[identity] = entry
                 continue
-            known = self._differences_in(by_version, entry.api_version, before, after, write)
+            known_differences = self._differences_in(
+                by_version, entry.api_version, before, after, write
+            )
             fields = entry.fields
-            for removed in known:
+            for removed in known_differences:
                 fields = difference(fields, removed) if removed is not None else fields
             if fields:
                 result[identity] = entry.with_fields(fields)
@@ -367,8 +369,8 @@ class Tracker:
             pruned, version, f"{failure} pruned object at version {version}: "
         )
         types = self._types[version]
-        kept = union(_all(types, pruned), with_parent_paths(types.root, fields))
-        return whole, without(types.root, whole, difference(_all(types, whole), kept))
+        paths = union(_all(types, pruned), with_parent_paths(types.root, fields))
+        return whole, without(types.root, whole, difference(_all(types, whole), paths))
 
     def _nothing(self, like: Document) -> Document:
         """Return the object before its creation."""

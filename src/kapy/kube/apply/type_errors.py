@@ -112,7 +112,7 @@ def _list_type_errors(node: ListType, value: Any, path: Path) -> Iterator[str]:
     if not isinstance(value, list):
         yield _error_at(path, f"expected list, got &{{{text(value)}}}")
         return
-    seen: set[str] = set()
+    keys: set[str] = set()
     for index, item in enumerate(value):
         key = f"i:{index}"
         if node.keys is not None:
@@ -121,9 +121,9 @@ def _list_type_errors(node: ListType, value: Any, path: Path) -> Iterator[str]:
             except InvalidItem as error:
                 yield _error_at(path, f"element {index}: {error}")
                 return
-            if key in seen:
+            if key in keys:
                 yield _error_at(path, f"{_TWICE} {element_spelled(key)}")
-            seen.add(key)
+            keys.add(key)
         yield from _type_errors(node.element, item, (path, element_spelled(key)))
 
 

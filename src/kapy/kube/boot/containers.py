@@ -158,8 +158,8 @@ def _with_registration(text: str, kubelet: dict[str, str], entry: str) -> str:
     registered: Document = {**registration}
     registered["criSocket"] = registration.get("criSocket") or _CRI_SOCKET
     old = _OLD_KUBEADM.match(str(document.get("apiVersion"))) is not None
-    given = registration.get("kubeletExtraArgs") or ({} if old else [])
-    registered["kubeletExtraArgs"] = _arguments(given, kubelet, entry)
+    arguments = registration.get("kubeletExtraArgs") or ({} if old else [])
+    registered["kubeletExtraArgs"] = _arguments(arguments, kubelet, entry)
     return dump({**document, "nodeRegistration": registered})
 
 
@@ -176,12 +176,12 @@ def _arguments(arguments: Any, kubelet: dict[str, str], entry: str) -> Any:
         raise BadBootData(f"{entry}: kubeletExtraArgs of kubeadm's configuration must be a list")
     values = {str(argument.get("name")): argument.get("value") for argument in arguments}
     ours = {name: _value(values, name, kubelet) for name in kubelet}
-    kept = [
+    others = [
         {**argument, "value": ours.get(str(argument.get("name")), argument.get("value"))}
         for argument in arguments
     ]
     added = [{"name": name, "value": ours[name]} for name in kubelet if name not in values]
-    return [*kept, *added]
+    return [*others, *added]
 
 
 def _value(arguments: Mapping[str, Any], name: str, kubelet: Mapping[str, str]) -> str:

@@ -20,8 +20,8 @@ def list_term(compiler: Compiler, tree: ListOf, *, mixed: bool = False) -> Term:
     cost = 10
     for item, optional in tree.items:
         term = compiler.term(item)
-        given = term.type.item if optional and term.type.name == "optional_type" else term.type
-        kind = DYN if mixed else _common_type(compiler, item.at, kind, given)
+        item_type = term.type.item if optional and term.type.name == "optional_type" else term.type
+        kind = DYN if mixed else _common_type(compiler, item.at, kind, item_type)
         parts.append((term.run, optional))
         cost += term.cost
     result = list_of(kind or DYN, len(parts))
@@ -58,9 +58,9 @@ def map_term(compiler: Compiler, tree: MapOf) -> Term:
     cost = 30
     for key, value, optional in tree.entries:
         key_term, term = compiler.term(key), compiler.term(value)
-        given = term.type.item if optional and term.type.name == "optional_type" else term.type
+        value_type = term.type.item if optional and term.type.name == "optional_type" else term.type
         key_kind = _common_type(compiler, key.at, key_kind, key_term.type)
-        kind = _common_type(compiler, value.at, kind, given)
+        kind = _common_type(compiler, value.at, kind, value_type)
         parts.append((key_term.run, term.run, optional))
         cost += key_term.cost + term.cost
 

@@ -147,10 +147,10 @@ def _apply_function(function: Callable[..., Any], runs: list[Run]) -> Run:
     fast path.
     """
     match runs:
-        case [one]:
-            return lambda frame: function(one(frame))
-        case [one, two]:
-            return lambda frame: function(one(frame), two(frame))
+        case [first]:
+            return lambda frame: function(first(frame))
+        case [first, two]:
+            return lambda frame: function(first(frame), two(frame))
     return lambda frame: function(*[run(frame) for run in runs])
 
 

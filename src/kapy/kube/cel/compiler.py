@@ -84,8 +84,8 @@ class Compiler:
     ) -> CompileError:
         """Return the error for a call without a matching overload."""
         target = f"{types[0]}." if member else ""
-        given = ", ".join(str(kind) for kind in (types[1:] if member else types))
-        text = f"found no matching overload for '{name}' applied to '{target}({given})'"
+        argument_types = ", ".join(str(kind) for kind in (types[1:] if member else types))
+        text = f"found no matching overload for '{name}' applied to '{target}({argument_types})'"
         return self.problem(at, text)
 
     def term(self, tree: Tree) -> Term:

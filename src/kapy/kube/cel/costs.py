@@ -110,9 +110,9 @@ def call_size(name: str, terms: Sequence[Term]) -> int | None:
     limit.
     """
     sizes = [term.type.max_size for term in terms if term.type.name in _SIZED]
-    known = [size for size in sizes if size is not None]
-    if not sizes or len(known) < len(sizes):
+    bounds = [size for size in sizes if size is not None]
+    if not sizes or len(bounds) < len(sizes):
         return None
-    if name == "replace" and len(known) > 2:
-        return bound_cost(known[0] * max(1, known[2]))
-    return bound_cost(sum(known))
+    if name == "replace" and len(bounds) > 2:
+        return bound_cost(bounds[0] * max(1, bounds[2]))
+    return bound_cost(sum(bounds))

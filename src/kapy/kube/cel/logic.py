@@ -35,10 +35,14 @@ def equals_term(compiler: Compiler, tree: Call) -> Term:
 _CONSTANT_SIZE_TYPES: Final = frozenset(("int", "uint", "double", "bool", "timestamp", "duration"))
 
 
-def _equality_with_charge(tree: Call, one: Term, two: Term, same: Comparison) -> Term:
+def _equality_with_charge(
+    tree: Call, first_term: Term, second_term: Term, same: Comparison
+) -> Term:
     """Return the run of an equality in a loop, which charges a cost by the size of the values."""
-    left, right = one.run, two.run
-    cost = bound_cost(one.cost + two.cost + call_cost("_==_", [one, two]))
+    left, right = first_term.run, second_term.run
+    cost = bound_cost(
+        first_term.cost + second_term.cost + call_cost("_==_", [first_term, second_term])
+    )
     wanted = tree.name == "_==_"
 
     def run(frame: Frame) -> bool:

@@ -156,12 +156,12 @@ class NodeRules:
 
 
 def _run(rule: Rule, value: Any, old: Any, checked: CheckedValue, findings: Findings) -> None:
-    given = old
+    old_value = old
     if rule.optional_old:
-        given = NONE if old is ABSENT or old is None else some(old)
+        old_value = NONE if old is ABSENT or old is None else some(old)
     limit = min(DEFAULT_LIMIT, findings.budget)
     try:
-        result, rest = rule.program.run(value, given, limit=limit)
+        result, rest = rule.program.run(value, old_value, limit=limit)
     except CostExceeded as error:
         findings.errors.append(_error(checked, _too_costly(rule, error, limit)))
         findings.budget = -1
@@ -173,7 +173,7 @@ def _run(rule: Rule, value: Any, old: Any, checked: CheckedValue, findings: Find
     if not _within_time(limit - rest, checked, findings):
         return
     if result is not True:
-        _add(rule, _violation(rule, value, given, checked, findings), checked, findings)
+        _add(rule, _violation(rule, value, old_value, checked, findings), checked, findings)
 
 
 def _within_time(spent: int, checked: CheckedValue, findings: Findings) -> bool:

@@ -97,8 +97,8 @@ def _object(schema: Document, *, resource: bool) -> Type | None:
         return Type("map", (STRING, value), max_size=max(0, most), min_size=2)
     properties = schema.get("properties") or {}
     if resource:
-        known = (properties.get("metadata") or {}).get("properties") or {}
-        metadata = {"type": "object", "properties": {**_META, **known}}
+        metadata_fields = (properties.get("metadata") or {}).get("properties") or {}
+        metadata = {"type": "object", "properties": {**_META, **metadata_fields}}
         properties = {**properties, **_ROOT, "metadata": metadata}
     required = schema.get("required") or ()
     fields, least = {}, 2

@@ -89,8 +89,8 @@ class DocumentEditor:
         return self._root[0]
 
     def _join(self) -> None:
-        for known, parts in self._long.items():
-            self._own[known][:] = parts.items()
+        for name, parts in self._long.items():
+            self._own[name][:] = parts.items()
         self._long.clear()
 
     @property

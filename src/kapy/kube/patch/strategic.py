@@ -128,15 +128,15 @@ class _Merge:
     def _items(self, before: list[Any], items: list[Any], field: Field) -> list[Any]:
         """Return the items of a list with the items of a patch merged into them or appended."""
         merged = list(before)
-        known = ItemPositions(before, field.key)
+        positions = ItemPositions(before, field.key)
         for item in items:
             if field.key not in item:
                 raise PatchFailure(
                     f"map: {text(item)} does not contain declared merge key: {field.key}"
                 )
-            at = known.of(item)
+            at = positions.of(item)
             if at < 0:
-                known.add(item, len(merged))
+                positions.add(item, len(merged))
                 merged.append(item)
             else:
                 merged[at] = self.merge_map(merged[at], item, field.kind)
@@ -199,11 +199,11 @@ def _retain(result: Document, patch: Document) -> None:
     keys = patch.pop(RETAIN)
     if not isinstance(keys, list):
         raise BadRequest(_RETAIN_FORMAT)
-    kept = {key for key in keys if isinstance(key, str)}
+    retained = {key for key in keys if isinstance(key, str)}
     said = (key for key, value in patch.items() if value is not None)
-    if any(not key.startswith((DELETE_FROM, ORDER)) and key not in kept for key in said):
+    if any(not key.startswith((DELETE_FROM, ORDER)) and key not in retained for key in said):
         raise BadRequest(_RETAIN_FORMAT)
-    for name in [name for name in result if name not in kept]:
+    for name in [name for name in result if name not in retained]:
         del result[name]
 
 
@@ -237,6 +237,6 @@ def _without_directives(value: Any) -> Any:
                 value[key] = _without_directives(value[key])
         return value
     if isinstance(value, list):
-        kept = (item for item in value if not (isinstance(item, dict) and DIRECTIVE in item))
-        return [_without_directives(item) for item in kept]
+        items = (item for item in value if not (isinstance(item, dict) and DIRECTIVE in item))
+        return [_without_directives(item) for item in items]
     return value

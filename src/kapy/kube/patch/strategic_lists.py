@@ -122,8 +122,8 @@ def merge_order(merged: list[Any], order: list[Any], before: list[Any], key: str
     """Return the merged items sorted: those of the patch in the patch's order, the others in the
     server's order. An item of the server precedes an item of the patch only if it did so before.
     """
-    wanted, known = ItemPositions(order, key), ItemPositions(before, key)
-    placed = [(wanted.of(item), known.of(item), item) for item in merged]
+    wanted, old_positions = ItemPositions(order, key), ItemPositions(before, key)
+    placed = [(wanted.of(item), old_positions.of(item), item) for item in merged]
     named = sorted((entry for entry in placed if entry[0] >= 0), key=itemgetter(0))
     others = sorted((entry for entry in placed if entry[0] < 0), key=itemgetter(1))
     result = []
@@ -140,7 +140,7 @@ def merge_order(merged: list[Any], order: list[Any], before: list[Any], key: str
 
 def unique(items: list[Any]) -> list[Any]:
     """Return the items without duplicates."""
-    known: dict[Hashable, Any] = {}
+    distinct: dict[Hashable, Any] = {}
     for item in items:
-        known.setdefault(identity(item), item)
-    return list(known.values())
+        distinct.setdefault(identity(item), item)
+    return list(distinct.values())

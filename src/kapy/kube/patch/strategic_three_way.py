@@ -81,9 +81,9 @@ class _Difference:
         if self.removes:
             patch |= {name: None for name in before if name not in after}
         lost = any(item is not None and name not in after for name, item in before.items())
-        kept = sorted(name for name, value in after.items() if value is not None)
-        if "retainKeys" in of.strategies and kept and (patch or lost):
-            patch[RETAIN] = kept
+        names = sorted(name for name, value in after.items() if value is not None)
+        if "retainKeys" in of.strategies and names and (patch or lost):
+            patch[RETAIN] = names
         return patch
 
     def _inner(self, patch: Document, name: str, before: Any, after: Any, field: Field) -> None:

@@ -236,15 +236,15 @@ class _Reader:
     def _flags(self) -> None:
         """Parse flags: `(?i)`, `(?s-m:`."""
         text, at = self._text, self._at + 2
-        negative, seen = False, True
+        negative, has_flag = False, True
         while at < len(text):
             character = text[at]
             at += 1
             if character in "imsU":
-                seen = True
+                has_flag = True
             elif character == "-" and not negative:
-                negative, seen = True, False
-            elif character in ":)" and seen:
+                negative, has_flag = True, False
+            elif character in ":)" and has_flag:
                 self._flags_read(text[self._at + 2 : at - 1], character, at)
                 return
             else:

@@ -112,11 +112,11 @@ def members(name: str, *, negated: bool, folds: bool) -> tuple[str, bool] | None
     """Return the bracket members that represent a class, and whether the bracket must be negated;
     None if there is no such class. folds: matching ignores case.
     """
-    known = _KNOWN.get(canonical(name))
-    if known is None:
+    canonical_name = _KNOWN.get(canonical(name))
+    if canonical_name is None:
         return None
-    if known not in _UNIONS:
-        return f"\\{'P' if negated else 'p'}{{{known}}}", False
-    union = _FOLDED_ASCII if folds and known == "ASCII" else _UNIONS[known]
+    if canonical_name not in _UNIONS:
+        return f"\\{'P' if negated else 'p'}{{{canonical_name}}}", False
+    union = _FOLDED_ASCII if folds and canonical_name == "ASCII" else _UNIONS[canonical_name]
     positive, complement = union[:: -1 if negated else 1]
     return (positive, False) if positive else (complement, True)

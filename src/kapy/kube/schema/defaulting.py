@@ -97,7 +97,7 @@ def apply_defaults(
 def _default_object(
     node: Node, value: Document, settled: Any, *, filling: DefaultingPass
 ) -> Document:
-    known = settled if isinstance(settled, dict) else {}
+    old_values = settled if isinstance(settled, dict) else {}
     changed: Document = {}
     for name, inner in value.items():
         if inner.__class__ is str or (inner is not None and not isinstance(inner, (dict, list))):
@@ -110,7 +110,7 @@ def _default_object(
                 changed[name] = child.default
                 filling.add(child.default_size)
             continue
-        new = apply_defaults(child, inner, known.get(name, ABSENT), filling=filling)
+        new = apply_defaults(child, inner, old_values.get(name, ABSENT), filling=filling)
         if new is not inner:
             changed[name] = new
     if node.defaults and not node.defaults.keys() <= value.keys():
@@ -128,7 +128,7 @@ def _default_object(
 def _default_list(
     node: Node, value: list[Any], settled: Any, *, filling: DefaultingPass
 ) -> list[Any]:
-    known = settled if isinstance(settled, list) else []
+    old_values = settled if isinstance(settled, list) else []
     result: list[Any] | None = None
     for index, inner in enumerate(value):
         if inner is None:
@@ -137,7 +137,7 @@ def _default_list(
             new = node.default
             filling.add(node.default_size)
         elif isinstance(inner, (dict, list)):
-            before = known[index] if index < len(known) else ABSENT
+            before = old_values[index] if index < len(old_values) else ABSENT
             new = apply_defaults(node, inner, before, filling=filling)
         else:
             continue

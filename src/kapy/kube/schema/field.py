@@ -39,8 +39,8 @@ class FieldSchema:
 
         Nulls without a default stay.
         """
-        given = {} if value is ABSENT else {_FIELD: value}
-        return apply_defaults(self._around, given, filling=DefaultingPass(keep_nulls=True)).get(
+        document = {} if value is ABSENT else {_FIELD: value}
+        return apply_defaults(self._around, document, filling=DefaultingPass(keep_nulls=True)).get(
             _FIELD, ABSENT
         )
 

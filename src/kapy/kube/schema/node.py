@@ -166,14 +166,14 @@ def _format(schema: Document) -> str:
     form: str = schema.get("format") or ""
     match schema.get("type"):
         case None | "string":
-            known = format_of(form) is not None
+            is_valid = format_of(form) is not None
         case "integer":
-            known = form in ("int32", "int64")
+            is_valid = form in ("int32", "int64")
         case "number":
-            known = form in ("float", "double")
+            is_valid = form in ("float", "double")
         case _:
-            known = False
-    return form if known else ""
+            is_valid = False
+    return form if is_valid else ""
 
 
 def _list_keys(schema: Document) -> tuple[str, ...] | None:
@@ -241,12 +241,12 @@ def _plain(node: Node) -> Callable[[Any], bool] | None:
 
 def _one_of(words: list[Any], limits: Limits) -> Callable[[Any], bool]:
     least, limit = limits.min_length or 0, limits.max_length
-    known = frozenset(
+    allowed = frozenset(
         word
         for word in words
         if isinstance(word, str) and least <= len(word) and (limit is None or len(word) <= limit)
     )
-    return lambda value: type(value) is str and value in known
+    return lambda value: type(value) is str and value in allowed
 
 
 def _lengths(limits: Limits) -> tuple[int, int]:

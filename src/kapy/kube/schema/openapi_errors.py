@@ -213,17 +213,17 @@ def _weak_key_errors(schema: Document, path: str) -> Iterator[FieldError]:
         return
     if items.get("nullable"):
         yield forbidden(f"{path}.items.nullable", f"cannot be nullable when {_LIST} is {kind}")
-    known = f"this property is in {_KEYS}, so it"
+    subject = f"this property is in {_KEYS}, so it"
     for key in (schema.get(_KEYS) or ()) if kind == "map" else ():
         member = (items.get("properties") or {}).get(key)
         if member is None:
             continue
         where = f"{path}.items.properties[{key}]"
         if key not in (items.get("required") or ()) and member.get("default") is None:
-            text = f"{known} must have a default or be a required property"
+            text = f"{subject} must have a default or be a required property"
             yield required(f"{where}.default", text)
         if member.get("nullable"):
-            yield forbidden(f"{where}.nullable", f"{known} cannot be nullable")
+            yield forbidden(f"{where}.nullable", f"{subject} cannot be nullable")
 
 
 def _rule_errors(schema: Document, rule: Document, path: str) -> Iterator[FieldError]:

@@ -65,13 +65,13 @@ class Pruning:
         return value
 
     def _object(self, node: Node | None, value: Document, path: Path, settled: Any) -> Document:
-        known = settled if isinstance(settled, dict) else {}
+        old_values = settled if isinstance(settled, dict) else {}
         properties = node.properties if node is not None else {}
         result: Document | None = None
         for name, inner in value.items():
             if inner.__class__ is str and name in properties:
                 continue  # most members are scalars
-            if known.get(name, ABSENT) is inner:
+            if old_values.get(name, ABSENT) is inner:
                 continue
             child = node.child(name) if node is not None else None
             if node is not None and node.embedded and name in _META:
@@ -82,7 +82,7 @@ class Pruning:
                 self._note(self.unknown, member(path, name))
                 new = ABSENT
             elif isinstance(inner, (dict, list)):
-                new = self.prune(child, inner, member(path, name), known.get(name, ABSENT))
+                new = self.prune(child, inner, member(path, name), old_values.get(name, ABSENT))
             else:
                 continue
             if new is not inner:
@@ -94,7 +94,7 @@ class Pruning:
         return value if result is None else result
 
     def _list(self, node: Node | None, value: list[Any], path: Path, settled: Any) -> list[Any]:
-        known = settled if isinstance(settled, list) else []
+        old_values = settled if isinstance(settled, list) else []
         items = node.items if node is not None else None
         if items is None and node is not None and node.preserve:
             return value
@@ -102,7 +102,7 @@ class Pruning:
         for index, inner in enumerate(value):
             if not isinstance(inner, (dict, list)):
                 continue
-            before = known[index] if index < len(known) else ABSENT
+            before = old_values[index] if index < len(old_values) else ABSENT
             if inner is before:
                 continue
             new = self.prune(items, inner, (path, index), before)

@@ -71,9 +71,9 @@ class Structural:
         objects and are skipped here and in later steps. keep_nulls: keep nulls, as for the result
         of a server-side apply (kube-apiserver refuses them later).
         """
-        known: Any = ABSENT if settled is None else settled
+        old_values: Any = ABSENT if settled is None else settled
         filling = DefaultingPass(keep_nulls=keep_nulls)
-        result: Document = apply_defaults(self._node, document, known, filling=filling)
+        result: Document = apply_defaults(self._node, document, old_values, filling=filling)
         return result
 
     def is_settled(self, document: Document, settled: Document) -> bool:
@@ -105,9 +105,9 @@ class Structural:
         come last. The document's own `metadata` is not pruned. settled: as for `default`.
         """
         pruning = Pruning()
-        known = {} if settled is None else settled
+        old_values = {} if settled is None else settled
         bare = {**document, "metadata": None}
-        result: Document = pruning.prune(self._node, bare, "", known)
+        result: Document = pruning.prune(self._node, bare, "", old_values)
         dropped = [*sorted(pruning.unknown), *sorted(pruning.metadata)]
         if result is bare:
             return document, dropped

@@ -262,9 +262,9 @@ def _incomplete_nested(
     if (items := items_schema(values)) is not None:
         below = items_schema(structure)
         yield from _incomplete_nested(items, below, f"{path}.items", f"{specified}.items")
-    known = structure.get("properties") or {}
+    properties = structure.get("properties") or {}
     for name, subschema in (values.get("properties") or {}).items():
         step = f"properties[{name}]"
         yield from _incomplete_nested(
-            subschema, known.get(name), f"{path}.{step}", f"{specified}.{step}"
+            subschema, properties.get(name), f"{path}.{step}", f"{specified}.{step}"
         )

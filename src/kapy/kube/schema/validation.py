@@ -295,8 +295,8 @@ def counterparts(node: Node, items: list[Any], old: Any) -> list[Any]:
     """Return the old counterpart of each item of a list map, or ABSENT."""
     if not isinstance(old, list):
         return [ABSENT] * len(items)
-    known = dict(zip(_keys(node, old), old, strict=True))
-    return [known.get(key, ABSENT) for key in _keys(node, items)]
+    by_key = dict(zip(_keys(node, old), old, strict=True))
+    return [by_key.get(key, ABSENT) for key in _keys(node, items)]
 
 
 def _validate_object(node: Node, value: Document, old: Any, path: Path, errors: Errors) -> None:
@@ -407,10 +407,10 @@ def _duplicate_errors(node: Node, value: list[Any], path: Path, errors: Errors) 
     keys = _own_keys(node, value) if keyed else [_set_key(item) for item in value]
     if len(set(keys)) == len(keys):
         return
-    seen: dict[Any, int] = {}
+    counts: dict[Any, int] = {}
     for index, key in enumerate(keys):
-        seen[key] = seen.get(key, 0) + 1
-        if seen[key] == 2:
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] == 2:
             item = value[index]
             result = _key_values(node, item) if keyed else item
             errors.append(duplicate(path_text((path, index)), result))

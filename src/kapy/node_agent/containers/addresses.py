@@ -67,10 +67,10 @@ class Addresses:
         if uids & self._held.keys():
             self._write({uid: item for uid, item in self._held.items() if uid not in uids})
 
-    def free_others(self, before: Set[str], known: Container[str]) -> None:
+    def free_others(self, before: Set[str], pods: Container[str]) -> None:
         """Release the addresses of unknown Pods. before: the Pods that had an address before the
         containers of unknown Pods were removed. Raises OSError."""
-        self.free({uid for uid in before if uid not in known})
+        self.free({uid for uid in before if uid not in pods})
 
     def _write(self, addresses: dict[str, IPv4Address]) -> None:
         """Store the addresses in the file before any of them is used."""

@@ -11,14 +11,14 @@ from kapy.node_agent.containers.names import PLANE, POD_UID, network_name
 from kapy.node_agent.containers.network import NAME, read_used
 
 
-async def remove(engine: Engine, plane: Path, known: Container[str]) -> int:
+async def remove(engine: Engine, plane: Path, uids: Container[str]) -> int:
     """Remove the containers of a plane, except for those of Pods with known UIDs.
 
     Returns the number of removed containers. Raises EngineError.
     """
     count = 0
     for item in await engine.containers({PLANE: str(plane)}):
-        if item.labels.get(POD_UID, "") not in known:
+        if item.labels.get(POD_UID, "") not in uids:
             count += await engine.remove(item.id)
     return count
 

@@ -10,7 +10,7 @@ from kapy.node_agent.runtime import LogQuery
 
 async def lines_of(engine: Engine, name: str, query: LogQuery) -> AsyncIterator[bytes]:
     """A log in pieces; it ends where the engine does not answer any more."""
-    left = query.limit
+    remaining = query.limit
     try:
         async with engine.output(
             name,
@@ -20,12 +20,12 @@ async def lines_of(engine: Engine, name: str, query: LogQuery) -> AsyncIterator[
             timestamps=query.timestamps,
         ) as pieces:
             async for piece in pieces:
-                if left is None:
+                if remaining is None:
                     yield piece
                     continue
-                yield piece[:left]
-                left -= len(piece)
-                if left <= 0:
+                yield piece[:remaining]
+                remaining -= len(piece)
+                if remaining <= 0:
                     return
     except EngineError as error:
         yield f"\n{error}\n".encode()

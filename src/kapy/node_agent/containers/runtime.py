@@ -183,12 +183,12 @@ class Containers:
             _log.warning("containers of pod %s: %s", pod["metadata"]["name"], error)
             self._untidy.set()
 
-    async def keep(self, known: Callable[[], Container[str]]) -> None:
+    async def keep(self, uids_now: Callable[[], Container[str]]) -> None:
         while True:
             await self._untidy.wait()
             self._untidy.clear()
             try:
-                await _patiently(lambda: self._tidy(known()), _say)
+                await _patiently(lambda: self._tidy(uids_now()), _say)
             except StartFailed as error:
                 _say(error.reason, str(error))
                 self._untidy.set()
@@ -200,11 +200,11 @@ class Containers:
         if read_used(self._agent) is not None:
             self._untidy.set()
 
-    async def _tidy(self, known: Container[str]) -> None:
-        kept = known if self._enabled else ()
+    async def _tidy(self, uids: Container[str]) -> None:
+        uids_there = uids if self._enabled else ()
         before = self._addresses.pods
-        await leftovers.remove(self.engine, self._plane, kept)
-        self._addresses.free_others(before, kept)
+        await leftovers.remove(self.engine, self._plane, uids_there)
+        self._addresses.free_others(before, uids_there)
 
     async def _of(self, pod: Document, container: str = "") -> Sequence[EngineContainer]:
         """The containers of a Pod, the oldest first."""

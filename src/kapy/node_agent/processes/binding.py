@@ -109,19 +109,19 @@ class Binding:
         instead."""
         with open(f"/proc/{thread}/mem", "rb", buffering=0) as memory:
             memory.seek(address)
-            asked = address_of(memory.read(min(length, _LONGEST_ADDRESS)))
-        if asked is None:
+            target = address_of(memory.read(min(length, _LONGEST_ADDRESS)))
+        if target is None:
             return 0, _GO_ON
         with _socket_of(thread, handle) as item:
             if item.type != socket.SOCK_STREAM:
                 return 0, _GO_ON
             try:
-                item.bind(asked)
+                item.bind(target)
             except OSError as error:
-                movable = asked[0] in _ANY or asked[1] in self._declared
+                movable = target[0] in _ANY or target[1] in self._declared
                 if error.errno not in _IN_USE or not movable:
                     return error.errno or errno.EIO, 0
-                return self._bind_elsewhere(item, asked[1], error.errno)
+                return self._bind_elsewhere(item, target[1], error.errno)
         return 0, 0
 
     def _bind_elsewhere(self, socket_: socket.socket, wanted: int, failed: int) -> tuple[int, int]:

@@ -66,9 +66,9 @@ def with_free_ports(arguments: Sequence[str], flags: Flags, free: FreePort) -> A
             ports[port] = free(port)
         return ports[port]
 
-    rewritten, given = _move_arguments(list(arguments), move_port)
+    rewritten, names = _move_arguments(list(arguments), move_port)
     for name, default in flags.defaults.items():
-        if name not in given and _PORT_FLAG.fullmatch(name):
+        if name not in names and _PORT_FLAG.fullmatch(name):
             value = _move_value(default, move_port)
             if value is not None:
                 rewritten.append(f"--{name}={value}")
@@ -79,7 +79,7 @@ def _move_arguments(
     arguments: Sequence[str], new_port: Callable[[int], int]
 ) -> tuple[list[str], set[str]]:
     rewritten: list[str] = []
-    given: set[str] = set()
+    names: set[str] = set()
     awaited = False
     for item in arguments:
         name, equals, value = item.partition("=")
@@ -88,13 +88,13 @@ def _move_arguments(
             rewritten.append(_move_value(item, new_port) or item)
             awaited = False
         elif name.startswith("-") and _PORT_FLAG.fullmatch(bare):
-            given.add(bare)
+            names.add(bare)
             awaited = not equals
             rewritten.append(f"{name}={_move_value(value, new_port) or value}" if equals else item)
         else:
-            given.add(bare if name.startswith("-") else "")
+            names.add(bare if name.startswith("-") else "")
             rewritten.append(item)
-    return rewritten, given
+    return rewritten, names
 
 
 def _move_value(value: str, new_port: Callable[[int], int]) -> str | None:

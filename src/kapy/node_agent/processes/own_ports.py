@@ -29,8 +29,8 @@ class PortAllocator:
         self._given.pop(owner, None)
 
     def _port(self, allocated: dict[int, int], wanted: int) -> int:
-        known = allocated.get(wanted)
-        if known is None or not _is_free(known):
+        own = allocated.get(wanted)
+        if own is None or not _is_free(own):
             taken = {port for ports in self._given.values() for port in ports.values()}
             allocated[wanted] = _free_port(taken)
         return allocated[wanted]

@@ -35,10 +35,10 @@ Execute = Callable[[Sequence[str], float], Awaitable[int]]
 def stamp_of(program: str) -> str:
     """A fingerprint of a program's file; "" if it does not exist."""
     try:
-        told = os.stat(program)
+        status = os.stat(program)
     except OSError:
         return ""
-    return f"{told.st_ino}-{told.st_size}-{told.st_mtime_ns}"
+    return f"{status.st_ino}-{status.st_size}-{status.st_mtime_ns}"
 
 
 class LocalProcess:
@@ -71,8 +71,8 @@ class LocalProcess:
     def move(self, ports: Mapping[int, int]) -> None:
         """Record ports that differ from the requested ones."""
         if ports:
-            told = {str(key): value for key, value in ports.items()}
-            self.record = replace(self.record, ports={**self.record.ports, **told})
+            by_name = {str(key): value for key, value in ports.items()}
+            self.record = replace(self.record, ports={**self.record.ports, **by_name})
             try:
                 records.write(self._folder, self.record)
             except OSError as error:  # the record stays in memory until this plane ends

@@ -73,10 +73,10 @@ def start_time_of(pid: int) -> str:
             return ""
         fields = text.rpartition(")")[2].split()
         return "" if fields[0] in ("Z", "X") else fields[19]
-    asked = subprocess.run(
+    process = subprocess.run(
         ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
-    return asked.stdout.strip()
+    return process.stdout.strip()
 
 
 def memory_of(pid: int) -> int:
@@ -85,8 +85,8 @@ def memory_of(pid: int) -> int:
         if sys.platform == "linux":
             text = Path(f"/proc/{pid}/statm").read_text(encoding="ascii")
             return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE")
-        asked = subprocess.run(
+        process = subprocess.run(
             ["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=False
         )
-        return int(asked.stdout.strip()) * 1024
+        return int(process.stdout.strip()) * 1024
     return 0

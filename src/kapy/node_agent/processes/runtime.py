@@ -277,14 +277,14 @@ class ProcessRuntime:
             if self._binds:
                 prefix = [*_LAUNCH, BINDS, "--plain", str(config.folder / _SCRATCH), "--"]
             arguments = without_leader_election(with_paths(arguments, paths))
-            given = self._environment(config)
+            variables = self._environment(config)
             environment = {
-                key: value if key in given else with_paths([value], paths)[0]
+                key: value if key in variables else with_paths([value], paths)[0]
                 for key, value in environment.items()
             }
         free = self._ports.of(_owner(config)) if ports is None else _known_ports(ports)
-        told = with_free_ports(arguments, flags, free)
-        return Plan(prefix, own, told, environment, self._directory(config))
+        moved_arguments = with_free_ports(arguments, flags, free)
+        return Plan(prefix, own, moved_arguments, environment, self._directory(config))
 
     def _environment(self, config: ContainerConfig) -> dict[str, str]:
         """The variables that the agent sets."""
@@ -330,11 +330,11 @@ class Plan:
     @property
     def digest(self) -> str:
         """A digest of the program's whole configuration."""
-        told = [
+        parts = [
             *self.command,
             *(f"{key}={value}" for key, value in sorted(self.environment.items())),
         ]
-        return blake2b("\0".join(told).encode(), digest_size=16).hexdigest()
+        return blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
 
 
 def _check_ports(config: ContainerConfig, plan: Plan, program: str) -> None:

@@ -48,12 +48,12 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
         return is_in_memory(document)
 
     async def endpoint(self, context: Context) -> Endpoint:
-        known = self._in_memory.get(context.cluster)
+        in_memory = self._in_memory.get(context.cluster)
         endpoint = context.endpoint
         if endpoint is None:
-            endpoint = known.endpoint if known else self._free_endpoint(context)
+            endpoint = in_memory.endpoint if in_memory else self._free_endpoint(context)
         workload = self._in_memory.open(context.cluster, context.uid, endpoint)
-        if workload is not known:
+        if workload is not in_memory:
             self._opened(context.cluster)
         return endpoint
 

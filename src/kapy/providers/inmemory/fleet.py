@@ -106,9 +106,11 @@ class InMemoryClusters:
         """Return whether another process has the address of a cluster, so that only this process
         reaches the cluster.
         """
-        known = self._clusters.get(cluster)
+        in_memory = self._clusters.get(cluster)
         return (
-            known is not None and self._front is not None and self._front.is_in_use(known.endpoint)
+            in_memory is not None
+            and self._front is not None
+            and self._front.is_in_use(in_memory.endpoint)
         )
 
     def free_endpoint(

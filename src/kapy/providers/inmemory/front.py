@@ -226,15 +226,15 @@ class Front:
         await serve_connection(connection, reached.tls, self._listener, visit)
 
     async def _route_to(self, cluster: WorkloadCluster) -> Target:
-        known = self._reached.get(cluster)
+        former = self._reached.get(cluster)
         authority = cluster.authority
         assert authority is not None
-        if known is not None and known.authority == authority:
+        if former is not None and former.authority == authority:
             self._reached.move_to_end(cluster)
-            return known
+            return former
         loop = asyncio.get_running_loop()
         tls = await loop.run_in_executor(None, self._context, authority, cluster.endpoint.host)
-        application = known.application if known else Application(cluster.server)
+        application = former.application if former else Application(cluster.server)
         target = self._reached[cluster] = Target(authority, tls, application)
         if len(self._reached) > REMEMBERED:
             self._reached.popitem(last=False)

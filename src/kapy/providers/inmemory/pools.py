@@ -56,8 +56,8 @@ class DevMachinePools(InfraMachinePoolProvider[DevMachinePool]):
             return True
         metadata = document["metadata"]
         cluster = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME, "")
-        known = self._in_memory.get(Key(metadata.get("namespace", ""), cluster))
-        return known is not None and not (document.get("spec") or {}).get("backend")
+        in_memory = self._in_memory.get(Key(metadata.get("namespace", ""), cluster))
+        return in_memory is not None and not (document.get("spec") or {}).get("backend")
 
     async def reconcile_normal(self, context: Context) -> PoolProvisioned | Waiting:
         documents = await self._machines.ensure(

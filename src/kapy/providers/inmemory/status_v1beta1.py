@@ -24,9 +24,9 @@ _WAITING: Final[Mapping[str, str]] = {
 }
 
 
-def reported_v1beta1(told: Sequence[Condition]) -> list[V1Beta1Condition]:
-    """Return the v1beta1 conditions that follow from `told`, the conditions of a DevMachine."""
-    v1beta1s = (_v1beta1(condition) for condition in told)
+def reported_v1beta1(conditions: Sequence[Condition]) -> list[V1Beta1Condition]:
+    """Return the v1beta1 conditions that follow from the conditions of a DevMachine."""
+    v1beta1s = (_v1beta1(condition) for condition in conditions)
     return [beta1_condition for beta1_condition in v1beta1s if beta1_condition is not None]
 
 

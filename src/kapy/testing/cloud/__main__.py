@@ -37,11 +37,13 @@ def main() -> int:
     parser.add_argument(
         "--boot-seconds", type=float, default=1.0, help="what a server takes to start (1)"
     )
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     try:
-        asyncio.run(serve(given.host, given.port, given.boot_seconds))
+        asyncio.run(serve(arguments.host, arguments.port, arguments.boot_seconds))
     except OSError as error:
-        parser.exit(1, f"cannot listen on {given.host}:{given.port}: {error.strerror or error}\n")
+        parser.exit(
+            1, f"cannot listen on {arguments.host}:{arguments.port}: {error.strerror or error}\n"
+        )
     return 0
 
 

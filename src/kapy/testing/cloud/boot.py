@@ -100,7 +100,9 @@ def _authority(files: Mapping[str, str], path: str) -> KeyPair:
 
 def _provider_id(registration: Document) -> str:
     """Arguments are a list today, and were a map."""
-    given: Any = registration.get("kubeletExtraArgs") or {}
-    if isinstance(given, dict):
-        return str(given.get(_PROVIDER_ID, ""))
-    return next((str(item.get("value")) for item in given if item.get("name") == _PROVIDER_ID), "")
+    arguments: Any = registration.get("kubeletExtraArgs") or {}
+    if isinstance(arguments, dict):
+        return str(arguments.get(_PROVIDER_ID, ""))
+    return next(
+        (str(item.get("value")) for item in arguments if item.get("name") == _PROVIDER_ID), ""
+    )

@@ -55,24 +55,26 @@ async def cleanup_on_exit(session: Session, context: RunContext) -> AsyncIterato
     try:
         yield
     finally:
-        left = await _existing_objects(session, session.environment.namespaces, freeing=True)
+        remaining = await _existing_objects(session, session.environment.namespaces, freeing=True)
         try:
-            if left:
-                context.report_progress(f"Objects remain ({len(left)}): they are deleted now")
-                left = await _delete_with_provider(session, left)
+            if remaining:
+                context.report_progress(f"Objects remain ({len(remaining)}): they are deleted now")
+                remaining = await _delete_with_provider(session, remaining)
         finally:  # also if the user interrupts the wait
             embedded = session.environment.embedded
-            context.leftovers += [_remainder(item, embedded=embedded) for item in left]
+            context.leftovers += [_remainder(item, embedded=embedded) for item in remaining]
 
 
 async def _delete_with_provider(
-    session: Session, left: list[RemainingObject]
+    session: Session, remaining: list[RemainingObject]
 ) -> list[RemainingObject]:
     """Delete all objects while the provider runs; return those that remain."""
     with suppress(SubjectError):
         async with session.provider.launcher.running(session.environment, Limits()):
             return await delete_objects(session, session.environment.namespaces)
-    return await _existing_objects(session, session.environment.namespaces, freeing=True) or left
+    return (
+        await _existing_objects(session, session.environment.namespaces, freeing=True) or remaining
+    )
 
 
 async def delete_objects(session: Session, namespaces: Collection[str]) -> list[RemainingObject]:
@@ -83,15 +85,15 @@ async def delete_objects(session: Session, namespaces: Collection[str]) -> list[
     session.cleaned_namespaces.update(namespaces)
     with suppress(KapyError):
         await _resume(session, namespaces)
-    left: list[RemainingObject] = []
+    remaining: list[RemainingObject] = []
     for phase in _phases(session.provider):
         result = await _of(session, phase, namespaces)
         for item in result:
             with suppress(KapyError):
                 await _delete(session, item)
         removal = await asyncio.gather(*(_is_gone(session, element) for element in result))
-        left += [element for element, went in zip(result, removal, strict=True) if not went]
-    return left
+        remaining += [element for element, went in zip(result, removal, strict=True) if not went]
+    return remaining
 
 
 def _phases(provider: ProviderUnderTest) -> Sequence[Sequence[Resource]]:

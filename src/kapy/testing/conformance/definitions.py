@@ -184,16 +184,17 @@ def with_roles(definitions: Sequence[Definition]) -> list[Definition]:
     return result
 
 
-def has_role(one: Definition, definitions: Iterable[Definition]) -> bool:
+def has_role(candidate: Definition, definitions: Iterable[Definition]) -> bool:
     """Return whether a kind can fulfil its role, as a template or a contract field shows."""
-    wanted = f"{one.kind}{TEMPLATE}"
+    wanted = f"{candidate.kind}{TEMPLATE}"
     if any(
-        (definition.group, definition.kind) == (one.group, wanted) for definition in definitions
+        (definition.group, definition.kind) == (candidate.group, wanted)
+        for definition in definitions
     ):
         return True
-    entries = _SHOWN.get(one.role.document, ()) if one.role else ()
+    entries = _SHOWN.get(candidate.role.document, ()) if candidate.role else ()
     schemas = [
-        value_at(version, ("schema", "openAPIV3Schema")) for version in one.versions.values()
+        value_at(version, ("schema", "openAPIV3Schema")) for version in candidate.versions.values()
     ]
     return not entries or any(
         field_at(schema, path) is not None for schema in schemas for path in entries
@@ -206,17 +207,17 @@ def field_at(schema: Any, path: str) -> Any:
     return value_at(schema, tuple(names))
 
 
-def definition_of(one: Object, provider: ProviderType | None) -> Definition:
+def definition_of(crd: Object, provider: ProviderType | None) -> Definition:
     """Return a CRD with its role. Raises ConformanceError if it does not say what it defines."""
-    group, kind = one.at("spec.group"), one.at("spec.names.kind")
+    group, kind = crd.at("spec.group"), crd.at("spec.names.kind")
     if not (group and isinstance(group, str) and kind and isinstance(kind, str)):
         raise ConformanceError(
-            f"{one.file}: {one.called} has no spec.group and spec.names.kind, so that nobody knows "
+            f"{crd.file}: {crd.called} has no spec.group and spec.names.kind, so that nobody knows "
             "what it defines; write them as controller-gen does"
         )
-    definition = Definition(one, group, kind, None)
+    definition = Definition(crd, group, kind, None)
     role = next((role for role in ROLES if _has(definition, role, provider)), None)
-    return Definition(one, group, kind, role)
+    return Definition(crd, group, kind, role)
 
 
 def _has(definition: Definition, role: Role, provider: ProviderType | None) -> bool:

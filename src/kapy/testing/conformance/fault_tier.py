@@ -216,8 +216,8 @@ def _compare(
         results.findings[scenario.gone].append(
             Finding("", what, "metadata.finalizers", evidence, remedy)
         )
-    elif left := _more(bad.left, good.left):
-        evidence = f"{day}it is gone, and this is not: {quote_writes(left)}"
+    elif rest := _more(bad.left, good.left):
+        evidence = f"{day}it is gone, and this is not: {quote_writes(rest)}"
         remedy = "find what was made by its name or its label, not by what was noted in a status"
         results.findings[scenario.gone].append(Finding("", what, "", evidence, remedy))
 

@@ -86,13 +86,13 @@ class PoolMachines:
         """Remove the finalizer of a deleted Machine after its infrastructure is gone."""
         if not machine["metadata"].get("deletionTimestamp"):
             return
-        key, left = Key.of(machine), False
+        key, has_removed = Key.of(machine), False
         for resource in self._resources:
             with suppress(NotFound):
                 result = await self._client.get(resource, key)
-                left = True
+                has_removed = True
                 if not result["metadata"].get("deletionTimestamp"):
                     await self._client.delete(resource, key)
-        if not left:
+        if not has_removed:
             with suppress(NotFound):
                 await self._client.patch(Machine.RESOURCE, key, {"metadata": {"finalizers": None}})

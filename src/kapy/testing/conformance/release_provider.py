@@ -47,17 +47,20 @@ _EXTRAS: Final = ("Secret", "ConfigMap")
 
 
 def provider_of_release(
-    release: Release, launcher: Launcher, variables: Mapping[str, str], given: Sequence[File] = ()
+    release: Release,
+    launcher: Launcher,
+    variables: Mapping[str, str],
+    example_files: Sequence[File] = (),
 ) -> ProviderUnderTest:
     """Return the provider of a release, with a launcher.
 
-    variables: of its files; KUBERNETES_VERSION is also the version of all machines. given: files
-    with more examples, which take precedence. Raises ConformanceError if files cannot be read or
-    if there is nothing to check.
+    variables: of its files; KUBERNETES_VERSION is also the version of all machines. example_files:
+    more examples, which take precedence. Raises ConformanceError if files cannot be read or if
+    there is nothing to check.
     """
     values = {**DEFAULTS, **variables}
     installed = [obj for file in release.components for obj in _objects(file, values)]
-    documents, left_out = _documents_of(release, values, given)
+    documents, left_out = _documents_of(release, values, example_files)
     examples = dict(_examples(documents))
     definitions = [
         item for item in release.definitions if item.role is not None and item.readings_or_storage
@@ -92,13 +95,13 @@ def provider_of_release(
 
 
 def _documents_of(
-    release: Release, values: Mapping[str, str], given: Sequence[File]
+    release: Release, values: Mapping[str, str], example_files: Sequence[File]
 ) -> tuple[list[Document], ConformanceError | None]:
     """Return possible examples, and why a file of the release was left out, None if none was.
 
     Raises ConformanceError if a file of the user cannot be read.
     """
-    documents = [obj for file in given for obj in _objects(file, values)]
+    documents = [obj for file in example_files for obj in _objects(file, values)]
     left_out: ConformanceError | None = None
     for file in (*release.templates, *release.classes):
         try:

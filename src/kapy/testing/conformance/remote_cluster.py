@@ -96,17 +96,17 @@ async def _refuse_core(environment: Environment, timeouts: Timeouts) -> None:
 
 async def _delete_namespaces(environment: Environment, timeouts: Timeouts) -> list[Leftover]:
     """Delete all namespaces of the kit; return those that remain."""
-    left = sorted(environment.namespaces)
+    remaining = sorted(environment.namespaces)
     with suppress(TimeoutError):
         async with asyncio.timeout(timeouts.within):
-            for namespace in left:
+            for namespace in remaining:
                 with suppress(KapyError):
                     await _remove_machine_finalizers(environment, namespace)
                     await environment.client.delete(NAMESPACES, Key("", namespace))
             # A timer: the objects that hold a namespace are unknown.
-            while left := [item for item in left if await _is_there(environment, item)]:  # noqa: ASYNC110
+            while remaining := [item for item in remaining if await _is_there(environment, item)]:  # noqa: ASYNC110
                 await asyncio.sleep(_STEP)
-    return [_remainder(item) for item in left]
+    return [_remainder(item) for item in remaining]
 
 
 async def _remove_machine_finalizers(environment: Environment, namespace: str) -> None:

@@ -52,9 +52,9 @@ def uncovered_rules(owned: Iterable[Document], wanted: Sequence[Document]) -> li
         for part in _uncovered_resources(have, rule):
             name = part["resourceNames"][0] if "resourceNames" in part else None
             key = (part["apiGroups"][0], part["resources"][0], name)
-            known = of_resources.setdefault(key, part)
-            if known is not part:
-                known["verbs"] += part["verbs"]
+            former = of_resources.setdefault(key, part)
+            if former is not part:
+                former["verbs"] += part["verbs"]
         of_paths += _uncovered_paths(have, rule)
     return [*of_paths, *of_resources.values()]
 

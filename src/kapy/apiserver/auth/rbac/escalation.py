@@ -135,12 +135,12 @@ def _without_metadata(document: Document) -> Document:
 
 def _without_empty(document: Document) -> Document:
     """Return the document without empty lists and maps, which mean the same as absent ones."""
-    kept: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for key, value in document.items():
         value = _without_empty(value) if isinstance(value, dict) else value
         if value is not None and value != {} and value != []:
-            kept[key] = value
-    return kept
+            result[key] = value
+    return result
 
 
 def _forbidden_error(review: Review, why: str) -> Forbidden:

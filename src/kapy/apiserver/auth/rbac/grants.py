@@ -156,8 +156,8 @@ class RBACAuthorizer:
             bindings: dict[str, Grant] = {}
             for subject in subjects:
                 for name, grant in scope.get(subject, {}).items():
-                    known = bindings.get(name)
-                    if known is None or grant.place < known.place:
+                    former = bindings.get(name)
+                    if former is None or grant.place < former.place:
                         bindings[name] = grant
             for grant in bindings.values():
                 yield where, grant

@@ -74,13 +74,13 @@ def _roll_out(
         new = _update_min_ready_seconds(here, _update_revision(here, new, sets), spec)
         _scale(here, [new], grown)
     ready = 0 if new is None else (new.get("status") or {}).get("availableReplicas", 0)
-    left = max(
+    surplus = max(
         wanted - ready - (_resolve_max_unavailable(document, wanted) if first_down else 0), 0
     )
     for item in reversed(old):
-        keeps = min(item["spec"].get("replicas", 0), left)
+        keeps = min(item["spec"].get("replicas", 0), surplus)
         _scale(here, [item], keeps)
-        left -= keeps
+        surplus -= keeps
     _clean_up_history(here, old, spec.get("revisionHistoryLimit", KEPT_SETS))
 
 
@@ -156,14 +156,14 @@ def _scale(here: Workloads, sets: Sequence[Document], replicas: int) -> None:
             )
 
 
-def _clean_up_history(here: Workloads, old: Sequence[Document], kept: int) -> None:
+def _clean_up_history(here: Workloads, old: Sequence[Document], limit: int) -> None:
     """Delete the oldest ReplicaSets without Pods, beyond the history limit."""
     empty = [
         element
         for element in old
         if not element["spec"].get("replicas") and not (element.get("status") or {}).get("replicas")
     ]
-    for item in empty[: max(len(empty) - kept, 0)]:
+    for item in empty[: max(len(empty) - limit, 0)]:
         here.delete("replicasets.apps", item)
 
 
@@ -230,7 +230,7 @@ def _progress(
     if complete:
         return done
     before, spec = document.get("status") or {}, document["spec"]
-    known: Document = next(
+    old_condition: Document = next(
         (
             condition
             for condition in before.get("conditions") or ()
@@ -239,15 +239,15 @@ def _progress(
         {},
     )
     same = before.get("observedGeneration") == document["metadata"].get("generation", 1)
-    if same and (known.get("reason"), known.get("message")) == done[1:]:
+    if same and (old_condition.get("reason"), old_condition.get("message")) == done[1:]:
         return done
     moving = True, "ReplicaSetUpdated", f'ReplicaSet "{name}" is progressing.'
     if not same or spec.get("paused") or any(before.get(key) != counts[key] for key in counts):
         return moving
-    since = known.get("lastUpdateTime")
+    since = old_condition.get("lastUpdateTime")
     deadline = timedelta(seconds=spec.get("progressDeadlineSeconds") or DEADLINE)
     end = (here.context.clock() if since is None else datetime.fromisoformat(since)) + deadline
-    if known.get("status") != "False" and here.context.clock() < end:
+    if old_condition.get("status") != "False" and here.context.clock() < end:
         here.requeue_at(end)
         return moving
     late = f'ReplicaSet "{name}" has timed out progressing.'

@@ -28,11 +28,17 @@ def set_conditions(
     for type_, (holds, reason, message) in wanted.items():
         result = {"type": type_, "status": "True" if holds else "False"}
         result |= {"reason": reason, "message": message}
-        known = there.get(type_, {})
-        same = all(known.get(key) == value for key, value in result.items())
+        old_condition = there.get(type_, {})
+        same = all(old_condition.get(key) == value for key, value in result.items())
         now = here.now()
-        moved = known.get("lastTransitionTime") if known.get("status") == result["status"] else now
+        moved = (
+            old_condition.get("lastTransitionTime")
+            if old_condition.get("status") == result["status"]
+            else now
+        )
         conditions.append(
-            known if same else {**result, "lastUpdateTime": now, "lastTransitionTime": moved or now}
+            old_condition
+            if same
+            else {**result, "lastUpdateTime": now, "lastTransitionTime": moved or now}
         )
     return conditions

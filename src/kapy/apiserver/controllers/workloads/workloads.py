@@ -270,9 +270,11 @@ class Workloads:
         self, owner: Document, template: Document, name: str, **labels: str
     ) -> Document | None:
         """Create a Pod from a template; it is not scheduled yet."""
-        given = template.get("metadata") or {}
-        metadata = {key: given[key] for key in _TAKEN_OVER if given.get(key)}
-        metadata |= {"name": name, "labels": {**(given.get("labels") or {}), **labels}}
+        template_metadata = template.get("metadata") or {}
+        metadata = {
+            key: template_metadata[key] for key in _TAKEN_OVER if template_metadata.get(key)
+        }
+        metadata |= {"name": name, "labels": {**(template_metadata.get("labels") or {}), **labels}}
         return self.create("pods", owner, {"metadata": metadata, "spec": {**template["spec"]}})
 
     def bind(self, pod: Document, node: str) -> None:

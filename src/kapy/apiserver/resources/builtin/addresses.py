@@ -53,15 +53,15 @@ def is_ipv6(text: str) -> bool:
     return isinstance(address_of(text), ipaddress.IPv6Address)
 
 
-def ip_errors(text: str, path: str, known: Container[str] = ()) -> list[FieldError]:
-    """Return the errors of an address with legacy validation. known: accepted old values."""
-    good = text in known or address_of(text) is not None
+def ip_errors(text: str, path: str, accepted: Container[str] = ()) -> list[FieldError]:
+    """Return the errors of an address with legacy validation. accepted: accepted old values."""
+    good = text in accepted or address_of(text) is not None
     return [] if good else [invalid(path, text, _IP)]
 
 
-def cidr_errors(text: str, path: str, known: Container[str] = ()) -> list[FieldError]:
-    """Return the errors of a range with legacy validation. known: accepted old values."""
-    good = text in known or network_of(text) is not None
+def cidr_errors(text: str, path: str, accepted: Container[str] = ()) -> list[FieldError]:
+    """Return the errors of a range with legacy validation. accepted: accepted old values."""
+    good = text in accepted or network_of(text) is not None
     return [] if good else [invalid(path, text, _CIDR)]
 
 

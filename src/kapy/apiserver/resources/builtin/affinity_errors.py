@@ -138,13 +138,13 @@ def _label_keys(term: Document, path: str) -> Iterator[FieldError]:
     matched = term.get("matchLabelKeys") or []
     if selector is not None:
         places = {key: index for index, key in enumerate(matched)}
-        known = set(selector.get("matchLabels") or ())
+        label_keys = set(selector.get("matchLabels") or ())
         for expression in selector.get("matchExpressions") or ():
             key = expression.get("key") or ""
-            if key in places and key in known:
+            if key in places and key in label_keys:
                 text = "exists in both matchLabelKeys and labelSelector"
                 yield invalid(f"{path}[{places[key]}]", key, text)
-            known.add(key)
+            label_keys.add(key)
     others = set(term.get("mismatchLabelKeys") or ())
     for index, key in enumerate(matched):
         if key in others:

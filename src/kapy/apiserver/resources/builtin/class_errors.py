@@ -108,15 +108,15 @@ def _scheduling_errors(scheduling: Document) -> Iterator[FieldError]:
     yield from label_errors(scheduling.get("nodeSelector") or {}, "scheduling.nodeSelector")
     tolerations = scheduling.get("tolerations") or []
     yield from toleration_errors(tolerations, "scheduling.tolerations")
-    seen: list[tuple[Any, ...]] = []
+    keys: list[tuple[Any, ...]] = []
     for index, toleration in enumerate(tolerations):
         key = tuple(toleration.get(field) or "" for field in ("key", "operator", "value", "effect"))
-        if key in seen:
+        if key in keys:
             names = ("Key", "Operator", "Value", "Effect")
             result = dict(zip(names, key, strict=True))
             result["TolerationSeconds"] = toleration.get("tolerationSeconds")
             yield duplicate(f"scheduling.tolerations[{index}]", FixedText.of(result))
-        seen.append(key)
+        keys.append(key)
 
 
 def revision_errors(document: Document, old: Document | None) -> Iterator[FieldError]:

@@ -53,8 +53,8 @@ def address_change_errors(spec: Document, old: Document) -> Iterator[FieldError]
     before: list[str] = old.get("clusterIPs") or []
     if before == ["None"] and addresses == ["None"]:
         return
-    for index, (new, known) in enumerate(zip(addresses, before, strict=False)):
-        if new != known and (len(addresses) == len(before) or not index):
+    for index, (new, old_address) in enumerate(zip(addresses, before, strict=False)):
+        if new != old_address and (len(addresses) == len(before) or not index):
             where = index if len(addresses) == len(before) else 0
             yield invalid(f"{_PATH}[{where}]", addresses, "may not change once set")
 
@@ -72,13 +72,13 @@ def _family_errors(spec: Document) -> Iterator[FieldError]:
         yield not_supported("spec.ipFamilyPolicy", FixedText.of(policy), _POLICIES)
 
 
-def _each_error(addresses: list[str], known: list[str]) -> Iterator[FieldError]:
+def _each_error(addresses: list[str], accepted: list[str]) -> Iterator[FieldError]:
     for index, address in enumerate(addresses):
         if not index and address == "None":
             if len(addresses) > 1:
                 yield invalid(_PATH, addresses, "'None' must be the first and only value")
             continue
-        yield from ip_errors(address, f"{_PATH}[{index}]", known)
+        yield from ip_errors(address, f"{_PATH}[{index}]", accepted)
 
 
 def _stack_errors(addresses: list[str], families: list[str]) -> Iterator[FieldError]:

@@ -41,13 +41,13 @@ def container_errors(
     yield from _resources(container.get("resources") or {}, f"{path}.resources")
 
 
-def one_of(holder: Document, field: str, known: list[str], path: str) -> Iterator[FieldError]:
+def one_of(holder: Document, field: str, allowed: list[str], path: str) -> Iterator[FieldError]:
     """Yield the errors of a field that must have one of the known values."""
     value, where = holder.get(field) or "", f"{path}.{field}"
     if not value:
         yield required(where)
-    elif value not in known:
-        yield not_supported(where, value, known, ordered=True)
+    elif value not in allowed:
+        yield not_supported(where, value, allowed, ordered=True)
 
 
 def _ports(ports: Sequence[Document], path: str) -> Iterator[FieldError]:
@@ -90,13 +90,13 @@ def _variables(variables: Sequence[Document], path: str) -> Iterator[FieldError]
 
 def _from(sources: Sequence[Document], path: str) -> Iterator[FieldError]:
     for index, source in enumerate(sources):
-        given = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
-        for name in given:
+        names = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
+        for name in names:
             if not source[name].get("name"):
                 yield required(f"{path}[{index}].{name}.name")
-        if not given:
+        if not names:
             yield invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
-        elif len(given) > 1:
+        elif len(names) > 1:
             yield invalid(path, "", "may not have more than one field specified at a time")
 
 

@@ -256,18 +256,18 @@ def _approval(value: str) -> str:
 
 def _stored_errors(spec: Document, status: Document) -> Iterator[FieldError]:
     """Yield an error if a version in status.storedVersions was removed."""
-    known: list[str] = status.get("storedVersions") or []
-    if not known:
+    stored_versions: list[str] = status.get("storedVersions") or []
+    if not stored_versions:
         text = "must have at least one stored version"
         yield invalid("status.storedVersions", None, text)
         return
     versions = spec.get("versions") or ()
     names = [version.get("name", "") for version in versions]
     for name in (version.get("name", "") for version in versions if version.get("storage")):
-        if name not in known:
+        if name not in stored_versions:
             text = f"must have the storage version {name}"
-            yield invalid("status.storedVersions", known, text)
-    for stored, index in {item: index for index, item in enumerate(known)}.items():
+            yield invalid("status.storedVersions", stored_versions, text)
+    for stored, index in {item: index for index, item in enumerate(stored_versions)}.items():
         if stored not in names:
             yield invalid(
                 f"status.storedVersions[{index}]",

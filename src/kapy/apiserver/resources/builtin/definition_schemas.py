@@ -104,8 +104,8 @@ _ONLY_STRUCTURE: Final = Strictness(
 
 def unvalidated_formats(schema: Document) -> tuple[str, ...]:
     """Return the formats in a schema that the server does not validate."""
-    known = next((_sound[digest] for digest in _digests(schema) if digest in _sound), None)
-    return tuple(unknown_formats(schema)) if known is None else known
+    formats = next((_sound[digest] for digest in _digests(schema) if digest in _sound), None)
+    return tuple(unknown_formats(schema)) if formats is None else formats
 
 
 def _is_known(schema: Document) -> bool:

@@ -219,18 +219,18 @@ def selectable_errors(
     if problem := unreadable(schema):
         yield invalid(f"{path.rpartition('.')[0]}.schema.openAPIV3Schema", "", problem)
         schema = {}
-    seen: set[tuple[str, ...]] = set()
+    paths: set[tuple[str, ...]] = set()
     for index, field in enumerate(fields):
-        yield from _field_errors(field.get("jsonPath") or "", schema, f"{path}[{index}]", seen)
-    if len(seen) > _MOST_FIELDS:
+        yield from _field_errors(field.get("jsonPath") or "", schema, f"{path}[{index}]", paths)
+    if len(paths) > _MOST_FIELDS:
         text = f"must have at most {_MOST_FIELDS} items"
-        yield FieldError("FieldValueTooMany", path, text, len(seen))
+        yield FieldError("FieldValueTooMany", path, text, len(paths))
 
 
 def _field_errors(
-    value: str, schema: Document, path: str, seen: set[tuple[str, ...]]
+    value: str, schema: Document, path: str, paths: set[tuple[str, ...]]
 ) -> Iterator[FieldError]:
-    """Yield the errors of one selectable field. seen: the paths of the fields before it."""
+    """Yield the errors of one selectable field. paths: the paths of the fields before it."""
     where = f"{path}.jsonPath"
     if not value:
         yield required(where)
@@ -248,9 +248,9 @@ def _field_errors(
             "strings with formats are allowed."
         )
         yield invalid(where, value, text)
-    if names in seen:
+    if names in paths:
         yield duplicate(where, value)
-    seen.add(names)
+    paths.add(names)
 
 
 def deprecation_errors(version: Document, path: str) -> Iterator[FieldError]:

@@ -82,9 +82,9 @@ def _spec_errors(spec: Document) -> Iterator[FieldError]:
     yield from not_negative(spec, _COUNTS, "spec")
     yield from _index_errors(spec)
     replacement = spec.get("podReplacementPolicy")
-    known = _REPLACEMENTS[:1] if spec.get("podFailurePolicy") is not None else _REPLACEMENTS
-    if replacement is not None and replacement not in known:
-        yield not_supported("spec.podReplacementPolicy", replacement, known)
+    allowed = _REPLACEMENTS[:1] if spec.get("podFailurePolicy") is not None else _REPLACEMENTS
+    if replacement is not None and replacement not in allowed:
+        yield not_supported("spec.podReplacementPolicy", replacement, allowed)
     template = spec.get("template") or {}
     yield from template_errors(template, "spec.template")
     yield from _restart_errors(template.get("spec") or {}, spec)

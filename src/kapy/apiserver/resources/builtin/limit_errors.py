@@ -41,7 +41,7 @@ def _type_errors(kind: str, path: str) -> Iterator[FieldError]:
 
 def _limit_errors(limit: Document, kind: str, path: str) -> Iterator[FieldError]:
     check = container_resource_errors if kind in ("Pod", "Container") else resource_name_errors
-    given: dict[str, dict[str, str]] = {}
+    bounds: dict[str, dict[str, str]] = {}
     for field in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"):
         amounts = limit.get(field) or {}
         if kind == "Pod" and field.startswith("default"):
@@ -50,12 +50,12 @@ def _limit_errors(limit: Document, kind: str, path: str) -> Iterator[FieldError]
             continue
         for name in amounts:
             yield from check(name, f"{path}.{field}[{name}]")
-        given[field] = amounts
-    if kind == "PersistentVolumeClaim" and not {"storage"} & {*given["min"], *given["max"]}:
+        bounds[field] = amounts
+    if kind == "PersistentVolumeClaim" and not {"storage"} & {*bounds["min"], *bounds["max"]}:
         text = "either minimum or maximum storage value is required, but neither was provided"
         yield required(f"{path}.limits", text)
-    for name in sorted({amount for amounts in given.values() for amount in amounts}):
-        amounts = {field: value[name] for field, value in given.items() if name in value}
+    for name in sorted({amount for amounts in bounds.values() for amount in amounts}):
+        amounts = {field: value[name] for field, value in bounds.items() if name in value}
         yield from _relation_errors(name, amounts, path)
 
 

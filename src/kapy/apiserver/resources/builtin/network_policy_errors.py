@@ -23,7 +23,7 @@ _SIDES: Final = (("ingress", "from"), ("egress", "to"))
 def network_policy_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
     """Yield the errors of a policy. Ranges that the old one has are accepted."""
     spec = document.get("spec") or {}
-    known = set(_ranges((old or {}).get("spec") or {}))
+    old_ranges = set(_ranges((old or {}).get("spec") or {}))
     yield from selector_errors(spec.get("podSelector") or {}, "spec.podSelector")
     for side, peers in _SIDES:
         for index, rule in enumerate(spec.get(side) or ()):
@@ -31,7 +31,7 @@ def network_policy_errors(document: Document, old: Document | None) -> Iterator[
             for at, port in enumerate(rule.get("ports") or ()):
                 yield from _port(port, f"{path}.ports[{at}]")
             for at, peer in enumerate(rule.get(peers) or ()):
-                yield from _peer(peer, f"{path}.{peers}[{at}]", known)
+                yield from _peer(peer, f"{path}.{peers}[{at}]", old_ranges)
     kinds = spec.get("policyTypes") or []
     if len(kinds) > len(_TYPES):
         yield invalid("spec.policyTypes", kinds, "may not specify more than two policyTypes")
@@ -68,7 +68,7 @@ def _port(port: Document, path: str) -> Iterator[FieldError]:
         yield from number_errors(end, f"{path}.endPort")
 
 
-def _peer(peer: Document, path: str, known: set[str]) -> Iterator[FieldError]:
+def _peer(peer: Document, path: str, old_ranges: set[str]) -> Iterator[FieldError]:
     selectors = [
         item for item in ("podSelector", "namespaceSelector") if peer.get(item) is not None
     ]
@@ -76,17 +76,17 @@ def _peer(peer: Document, path: str, known: set[str]) -> Iterator[FieldError]:
         yield from selector_errors(peer[field], f"{path}.{field}")
     block = peer.get("ipBlock")
     if block is not None:
-        yield from _block(block, f"{path}.ipBlock", known)
+        yield from _block(block, f"{path}.ipBlock", old_ranges)
         if selectors:
             yield forbidden(path, "may not specify both ipBlock and another peer")
     elif not selectors:
         yield required(path, "must specify a peer")
 
 
-def _range(text: str, path: str, known: set[str]) -> Iterator[FieldError]:
-    yield from cidr_errors(text, path, known)
+def _range(text: str, path: str, old_ranges: set[str]) -> Iterator[FieldError]:
+    yield from cidr_errors(text, path, old_ranges)
     whole: Any = network_of(text)
-    if whole is None or text in known:
+    if whole is None or text in old_ranges:
         return
     host = text.partition("/")[0]
     if address_of(host) != whole.network_address:
@@ -95,18 +95,18 @@ def _range(text: str, path: str, known: set[str]) -> Iterator[FieldError]:
         yield invalid(path, text, "must not have leading 0s in IP or prefix length")
 
 
-def _block(block: Document, path: str, known: set[str]) -> Iterator[FieldError]:
-    given = block.get("cidr") or ""
-    if not given:
+def _block(block: Document, path: str, old_ranges: set[str]) -> Iterator[FieldError]:
+    cidr = block.get("cidr") or ""
+    if not cidr:
         yield required(f"{path}.cidr")
         return
-    yield from _range(given, f"{path}.cidr", known)
-    whole: Any = network_of(given)
+    yield from _range(cidr, f"{path}.cidr", old_ranges)
+    whole: Any = network_of(cidr)
     if whole is None:
         return
     for index, item in enumerate(block.get("except") or ()):
         where = f"{path}.except[{index}]"
-        yield from _range(item, where, known)
+        yield from _range(item, where, old_ranges)
         part: Any = network_of(item)
         if part is None:
             continue

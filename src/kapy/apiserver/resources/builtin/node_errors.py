@@ -71,7 +71,7 @@ def _range_errors(ranges: list[str]) -> Iterator[FieldError]:
 
 
 def _taint_errors(taints: Any) -> Iterator[FieldError]:
-    seen: set[tuple[str, str]] = set()
+    keys: set[tuple[str, str]] = set()
     for index, taint in enumerate(taints):
         path = f"metadata.taints[{index}]"
         key, value, effect = (taint.get(item) or "" for item in ("key", "value", "effect"))
@@ -81,10 +81,10 @@ def _taint_errors(taints: Any) -> Iterator[FieldError]:
         if not effect:
             yield required(f"{path}.effect")
         elif effect not in _EFFECTS:
-            known = ", ".join(f'"{item}"' for item in _EFFECTS)
-            text = f"supported values: {known}"
+            effects = ", ".join(f'"{item}"' for item in _EFFECTS)
+            text = f"supported values: {effects}"
             yield FieldError("FieldValueNotSupported", f"{path}.effect", text, effect)
-        if (key, effect) in seen:
+        if (key, effect) in keys:
             result = {
                 "Key": key,
                 "Value": value,
@@ -94,4 +94,4 @@ def _taint_errors(taints: Any) -> Iterator[FieldError]:
             error = duplicate(path, FixedText.of(result))
             text = "taints must be unique by key and effect pair"
             yield FieldError(error.type, path, text, error.value)
-        seen.add((key, effect))
+        keys.add((key, effect))

@@ -21,6 +21,8 @@ def pod_security_errors(labels: Mapping[str, str]) -> Iterator[FieldError]:
         if labels.get(level, _LEVELS[0]) not in _LEVELS:
             text = f"must be one of {', '.join(_LEVELS)}"
             yield invalid(f"metadata.labels[{level}]", labels[level], text)
-        given = labels.get(version, "latest")
-        if given != "latest" and not re.fullmatch(_VERSION, given, re.ASCII):
-            yield invalid(f"metadata.labels[{version}]", given, 'must be "latest" or "v1.x"')
+        version_value = labels.get(version, "latest")
+        if version_value != "latest" and not re.fullmatch(_VERSION, version_value, re.ASCII):
+            yield invalid(
+                f"metadata.labels[{version}]", version_value, 'must be "latest" or "v1.x"'
+            )

@@ -36,12 +36,12 @@ def pod_warnings(spec: Document, path: str) -> Iterator[str]:
 
 def _duplicates(spec: Document, path: str, field: str, key: str) -> Iterator[str]:
     """Yield the warnings about items of a list that have the same key."""
-    known: set[str] = set()
+    values: set[str] = set()
     for index, item in enumerate(spec.get(field) or ()):
         value = item.get(key) or ""
-        if value in known:
+        if value in values:
             yield f"{path}.{field}[{index}].{key}: duplicate {key} {go_quoted(value)}"
-        known.add(value)
+        values.add(value)
 
 
 def _containers(spec: Document, path: str) -> Iterator[tuple[Document, str]]:
@@ -78,17 +78,17 @@ def _variables(container: Document, path: str) -> Iterator[str]:
 
 
 def _ports(containers: list[tuple[Document, str]]) -> Iterator[str]:
-    known: dict[tuple[int, str], list[tuple[str, str, int]]] = {}
+    port_places: dict[tuple[int, str], list[tuple[str, str, int]]] = {}
     for container, path in containers:
         for index, port in enumerate(container.get("ports") or ()):
             where = f"{path}.ports[{index}]"
             address, host = port.get("hostIP") or "", port.get("hostPort") or 0
             key = port.get("containerPort") or 0, port.get("protocol") or ""
-            for other, other_address, other_host in known.get(key, ()):
+            for other, other_address, other_host in port_places.get(key, ()):
                 how = _conflict((address, host), (other_address, other_host))
                 if how:
                     yield f"{where}: {how} port definition with {other}"
-            known.setdefault(key, []).append((where, address, host))
+            port_places.setdefault(key, []).append((where, address, host))
 
 
 def _conflict(entry: tuple[str, int], other: tuple[str, int]) -> str:
@@ -101,7 +101,7 @@ def _conflict(entry: tuple[str, int], other: tuple[str, int]) -> str:
 
 
 def _port_names(containers: list[tuple[Document, str]]) -> Iterator[str]:
-    known: dict[str, str] = {}
+    places: dict[str, str] = {}
     for container, path in containers:
         if (
             path.rpartition(".")[2].startswith("init")
@@ -110,10 +110,10 @@ def _port_names(containers: list[tuple[Document, str]]) -> Iterator[str]:
             continue
         for index, port in enumerate(container.get("ports") or ()):
             name, where = port.get("name") or "", f"{path}.ports[{index}]"
-            if name and name in known:
+            if name and name in places:
                 yield (
-                    f"{where}: duplicate port name {go_quoted(name)} with {known[name]}, services "
-                    f"and probes that select ports by name will use {known[name]}"
+                    f"{where}: duplicate port name {go_quoted(name)} with {places[name]}, services "
+                    f"and probes that select ports by name will use {places[name]}"
                 )
             elif name:
-                known[name] = where
+                places[name] = where

@@ -36,8 +36,8 @@ def priority_class_errors(document: Document, old: Document | None) -> Iterator[
     if policy == "":
         yield required("preemptionPolicy")
     elif policy is not None and policy not in _POLICIES:
-        known = ", ".join(f'"{item}"' for item in _POLICIES)
-        text = f"supported values: {known}"
+        policies = ", ".join(f'"{item}"' for item in _POLICIES)
+        text = f"supported values: {policies}"
         yield FieldError("FieldValueNotSupported", "preemptionPolicy", text, FixedText.of(policy))
 
 

@@ -42,12 +42,12 @@ def _probe(probe: Document, path: str, *, ready: bool) -> Iterator[FieldError]:
 
 
 def _handler(handler: Document, path: str) -> Iterator[FieldError]:
-    given = [name for name in _HANDLERS if handler.get(name) is not None]
-    for name in given[:1]:
+    names = [name for name in _HANDLERS if handler.get(name) is not None]
+    for name in names[:1]:
         yield from _HANDLERS[name](handler[name], f"{path}.{name}")
-    for name in given[1:]:
+    for name in names[1:]:
         yield forbidden(f"{path}.{name}", "may not specify more than 1 handler type")
-    if not given:
+    if not names:
         yield required(path, "must specify a handler type")
 
 

@@ -63,10 +63,10 @@ def pod_security_errors(spec: Document, path: str) -> Iterator[FieldError]:
     yield from _seccomp(context.get("seccompProfile"), f"{where}.seccompProfile")
     yield from _windows(context.get("windowsOptions"), f"{where}.windowsOptions")
     yield from _app_armor(context.get("appArmorProfile"), f"{where}.appArmorProfile")
-    for field, known in _BY_CHOICE.items():
+    for field, allowed in _BY_CHOICE.items():
         value = context.get(field)
-        if value is not None and value not in known:
-            yield not_supported(f"{where}.{field}", value, known)
+        if value is not None and value not in allowed:
+            yield not_supported(f"{where}.{field}", value, allowed)
 
 
 def container_security_errors(

@@ -79,10 +79,10 @@ def _normalize(spec: Document, before: Document) -> None:
         if item and not many:
             spec["clusterIPs"] = [item]
         return
-    old, known = before.get("clusterIP") or "", before.get("clusterIPs") or []
-    if known and not many and item == old:
-        spec["clusterIPs"] = known
-    elif item != old and many == known:
+    old, old_addresses = before.get("clusterIP") or "", before.get("clusterIPs") or []
+    if old_addresses and not many and item == old:
+        spec["clusterIPs"] = old_addresses
+    elif item != old and many == old_addresses:
         if item:
             spec["clusterIPs"] = [item]
         elif old:

@@ -59,10 +59,10 @@ def service_errors(document: Document, old: Document | None) -> Iterator[FieldEr
     yield from _port_errors(ports)
     yield from label_errors(spec.get("selector") or {}, "spec.selector")
     yield from _affinity_errors(spec)
-    known = before.get("externalIPs") or ()
+    old_addresses = before.get("externalIPs") or ()
     for index, address in enumerate(spec.get("externalIPs") or ()):
         path = f"spec.externalIPs[{index}]"
-        yield from ip_errors(address, path, known) or endpoint_ip_errors(address, path)
+        yield from ip_errors(address, path, old_addresses) or endpoint_ip_errors(address, path)
     if not kind:
         yield required("spec.type")
     elif kind not in _TYPES:
@@ -129,18 +129,18 @@ def _number_errors(ports: Sequence[Document], kind: str) -> Iterator[FieldError]
         if kind == "ClusterIP" and port.get("nodePort"):
             text = "may not be used when `type` is 'ClusterIP'"
             yield forbidden(f"spec.ports[{index}].nodePort", text)
-    seen: set[tuple[Any, Any]] = set()
+    keys: set[tuple[Any, Any]] = set()
     for index, port in enumerate(ports):
         key = port.get("protocol"), port.get("nodePort")
-        if key[1] and key in seen:
+        if key[1] and key in keys:
             yield duplicate(f"spec.ports[{index}].nodePort", key[1])
-        seen.add(key)
-    seen.clear()
+        keys.add(key)
+    keys.clear()
     for index, port in enumerate(ports):
         key = port.get("protocol"), port.get("port")
-        if key in seen:
+        if key in keys:
             yield duplicate(f"spec.ports[{index}]", _to_internal(port))
-        seen.add(key)
+        keys.add(key)
 
 
 def _to_internal(port: Document) -> FixedText:
@@ -163,9 +163,9 @@ def _balancer_errors(spec: Document, before: Document, kind: str) -> Iterator[Fi
     ranges, path = spec.get("loadBalancerSourceRanges") or (), "spec.LoadBalancerSourceRanges"
     if ranges and not balanced:
         yield forbidden(path, _ONLY_BALANCED)
-    known = [element.strip() for element in before.get("loadBalancerSourceRanges") or ()]
+    old_ranges = [element.strip() for element in before.get("loadBalancerSourceRanges") or ()]
     for index, item in enumerate(ranges):
-        yield from cidr_errors(item.strip(), f"{path}[{index}]", known)
+        yield from cidr_errors(item.strip(), f"{path}[{index}]", old_ranges)
     allocates = spec.get("allocateLoadBalancerNodePorts")
     if allocates is not None and not balanced:
         yield forbidden("spec.allocateLoadBalancerNodePorts", _ONLY_BALANCED)
@@ -207,8 +207,8 @@ def _traffic_errors(spec: Document, kind: str) -> Iterator[FieldError]:
         yield not_supported(path, internal, _POLICIES)
     spread = spec.get("trafficDistribution")
     if spread is not None and spread not in _DISTRIBUTIONS:
-        known = ", ".join(f'"{distribution}"' for distribution in _DISTRIBUTIONS)
-        text = f"supported values: {known}"
+        distributions = ", ".join(f'"{distribution}"' for distribution in _DISTRIBUTIONS)
+        text = f"supported values: {distributions}"
         yield FieldError("FieldValueNotSupported", "spec.trafficDistribution", text, spread)
 
 

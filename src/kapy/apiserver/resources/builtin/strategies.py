@@ -116,9 +116,11 @@ class DefinitionStrategy(BuiltInStrategy):
     def prepare_update(self, document: Document, old: Document) -> None:
         super().prepare_update(document, old)
         status = document.get("status") or {}
-        known = status.get("storedVersions") or []
-        added = [version for version in _set_stored_versions(document)[:1] if version not in known]
-        document["status"] = {**status, "storedVersions": [*known, *added]}
+        versions = status.get("storedVersions") or []
+        added = [
+            version for version in _set_stored_versions(document)[:1] if version not in versions
+        ]
+        document["status"] = {**status, "storedVersions": [*versions, *added]}
 
     def prepare_status(self, document: Document, old: Document) -> None:
         super().prepare_status(document, old)

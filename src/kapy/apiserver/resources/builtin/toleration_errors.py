@@ -43,10 +43,10 @@ def _errors(item: Document, path: str) -> Iterator[FieldError]:
             yield invalid(f"{path}.operator", value, text)
     else:
         names = (*_OPERATORS, *_COMPARISONS) if operator in _COMPARISONS else _OPERATORS
-        known = ", ".join(f'"{name}"' for name in names)
-        text = f"supported values: {known}"
+        supported = ", ".join(f'"{name}"' for name in names)
+        text = f"supported values: {supported}"
         yield FieldError("FieldValueNotSupported", f"{path}.operator", text, operator)
     if effect and effect not in _EFFECTS:
-        known = ", ".join(f'"{name}"' for name in _EFFECTS)
-        text = f"supported values: {known}"
+        supported = ", ".join(f'"{name}"' for name in _EFFECTS)
+        text = f"supported values: {supported}"
         yield FieldError("FieldValueNotSupported", f"{path}.effect", text, effect)

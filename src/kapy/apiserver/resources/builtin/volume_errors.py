@@ -31,13 +31,13 @@ _LONGEST_DRIVER: Final = 63
 
 def source_errors(volume: Document, path: str) -> Iterator[FieldError]:
     """Yield the errors of a volume's source."""
-    given = [name for name in _ORDER if volume.get(name) is not None]
-    for number, name in enumerate(given):
+    sources = [name for name in _ORDER if volume.get(name) is not None]
+    for number, name in enumerate(sources):
         if number:
             yield forbidden(f"{path}.{name}", "may not specify more than 1 volume type")
         elif name in _CHECKS:
             yield from _CHECKS[name](volume[name], f"{path}.{name}")
-    if not given:
+    if not sources:
         yield required(path, "must specify a volume type")
 
 

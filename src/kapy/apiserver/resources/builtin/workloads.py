@@ -73,9 +73,9 @@ def _drop_unchanged(spec: Document, before: Document, fields: Iterable[str]) -> 
 
 
 def _drop_node_ports(spec: Document, before: Document) -> None:
-    given = {port.get("nodePort") for port in before.get("ports") or ()}
+    old_ports = {port.get("nodePort") for port in before.get("ports") or ()}
     request = {port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
-    if given >= request:
+    if old_ports >= request:
         ports = spec.get("ports") or ()
         spec["ports"] = [{k: v for k, v in port.items() if k != "nodePort"} for port in ports]
 

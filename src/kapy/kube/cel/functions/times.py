@@ -75,7 +75,7 @@ def worded_duration(text: str) -> Duration:
         return duration(text)
     total = 0
     for number, unit in _WORD_PART.findall(text):
-        known = (
+        unit_name = (
             unit
             if unit in _WORDS
             else next(
@@ -83,9 +83,9 @@ def worded_duration(text: str) -> Duration:
                 "",
             )
         )
-        if not known:
+        if not unit_name:
             raise EvaluationError(f"{_NO_CONVERSION} 'google.protobuf.Duration'")
-        total += int(number) * _WORDS[known]
+        total += int(number) * _WORDS[unit_name]
     return Duration(total)
 
 

@@ -59,13 +59,13 @@ class Housekeeping:
                     _namespaces(self._server),
                 )
             ]
-            seen, quiet = self._server.store.revision, 0
+            revision, quiet = self._server.store.revision, 0
             while quiet < QUIET:
                 if self._deployed.is_dirty:
                     self._deployed.reconcile()
                 await asyncio.sleep(0)
-                quiet = quiet + 1 if self._server.store.revision == seen else 0
-                seen = self._server.store.revision
+                quiet = quiet + 1 if self._server.store.revision == revision else 0
+                revision = self._server.store.revision
             for task in tasks:
                 task.cancel()
 

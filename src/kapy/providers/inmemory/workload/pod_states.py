@@ -50,9 +50,9 @@ def stopped_pod(pod: Document, now: str) -> Document:
     """The state of a container that ended because its Pod is being deleted."""
     before = pod.get("status") or {}
     after = succeeded_pod(pod, pod["spec"]["nodeName"], before.get("startTime") or now)
-    known = {condition["type"] for condition in after["conditions"]}
+    types = {condition["type"] for condition in after["conditions"]}
     more = [
-        condition for condition in before.get("conditions") or () if condition["type"] not in known
+        condition for condition in before.get("conditions") or () if condition["type"] not in types
     ]
     return {**before, **after, "conditions": [*after["conditions"], *more]}
 

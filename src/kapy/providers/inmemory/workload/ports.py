@@ -75,19 +75,19 @@ class Ports:
         await serve_grpc(tls, self._answer)
 
     async def _answer(self, call: Call) -> bytes:
-        known = BY_METHOD.get(call.method)
-        if known is None:
+        rpc = BY_METHOD.get(call.method)
+        if rpc is None:
             raise GrpcError(UNIMPLEMENTED, f"unknown method {call.method}")
         node = call.authority.removeprefix(_ETCD)
         try:
-            asked = decode_message(known.request, call.message)
-            reply = await self._etcd.dial(node)(Request("POST", known.path, body=asked))
+            message = decode_message(rpc.request, call.message)
+            reply = await self._etcd.dial(node)(Request("POST", rpc.path, body=message))
         except (Unreachable, ValueError, IndexError) as error:
             raise GrpcError(INTERNAL, str(error)) from None
         assert isinstance(reply.body, dict)
         if reply.status != 200:
             raise GrpcError(int(reply.body["code"]), str(reply.body["message"]))
-        return encode_message(known.response, reply.body)
+        return encode_message(rpc.response, reply.body)
 
     async def _show_certificate(self, node: str, stream: ByteStream) -> None:
         """TLS as of the machine's API server; requests go to the cluster's endpoint."""

@@ -65,10 +65,10 @@ class WorkloadServer(ServerWithoutKubelets):
     def _kubelet_reply(self, request: Request) -> Reply | None:
         if self.ports is None or not is_port_forward(request):
             return None
-        asked = request_info(request)
-        if not self.ports.has(asked.namespace, asked.name):
+        info = request_info(request)
+        if not self.ports.has(info.namespace, info.name):
             return None
         try:
-            return port_forward(request, self.ports.of(asked.namespace, asked.name))
+            return port_forward(request, self.ports.of(info.namespace, info.name))
         except ApiError as refused:
             return error_reply(refused, request)

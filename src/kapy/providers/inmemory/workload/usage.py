@@ -112,8 +112,12 @@ def _of_pod(pod: Document, now: str) -> Document:
 
 
 def _measure(document: Document, now: str) -> Document:
-    given = document["metadata"]
-    metadata = {key: given[key] for key in ("name", "namespace", "labels") if key in given}
+    source_metadata = document["metadata"]
+    metadata = {
+        key: source_metadata[key]
+        for key in ("name", "namespace", "labels")
+        if key in source_metadata
+    }
     metadata["creationTimestamp"] = now
     return {"metadata": metadata, "timestamp": now, "window": "20s"}
 

@@ -122,22 +122,22 @@ async def _init_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict
     keychain, cluster = scope.dependencies.certificates, scope.cluster
     try:
         if cluster.spec.control_plane_ref is not None:
-            kept = await keychain.find(cluster.key, certificates, checked=False)
+            stored = await keychain.find(cluster.key, certificates, checked=False)
         else:
             owner = owner_reference(scope.config, controller=True, block_deletion=True)
-            kept = await keychain.find_or_create(cluster.key, certificates, owner, checked=False)
+            stored = await keychain.find_or_create(cluster.key, certificates, owner, checked=False)
     except KapyError as error:
         reason = V1Beta1Reason.CERTIFICATES_GENERATION_FAILED
         scope.certificates_unknown(reason, v1beta1.WARNING, error)
         raise
-    return {purpose: certificate.pair for purpose, certificate in kept.items()}
+    return {purpose: certificate.pair for purpose, certificate in stored.items()}
 
 
 async def _join_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict[str, KeyPair]:
     try:
         keychain = scope.dependencies.certificates
-        kept = await keychain.find(scope.cluster.key, certificates, checked=False)
-        pairs = {purpose: certificate.pair for purpose, certificate in kept.items()}
+        stored = await keychain.find(scope.cluster.key, certificates, checked=False)
+        pairs = {purpose: certificate.pair for purpose, certificate in stored.items()}
         ensure_complete(certificates, pairs)
     except KapyError as error:
         reason = V1Beta1Reason.CERTIFICATES_CORRUPTED

@@ -53,9 +53,9 @@ async def machine_setup(scope: Scope, certificate_files: Sequence[Document]) -> 
 
 async def _files(scope: Scope) -> list[Document]:
     files = []
-    for given in scope.config.spec.files:
-        file = encode(given)
-        source = given.content_from
+    for entry in scope.config.spec.files:
+        file = encode(entry)
+        source = entry.content_from
         if source is not None:
             del file["contentFrom"]
             file["content"] = await _secret_text(
@@ -89,9 +89,9 @@ async def _template_data(scope: Scope) -> Document:
 
 async def _users(scope: Scope) -> list[Document]:
     users = []
-    for given in scope.config.spec.users:
-        user = encode(given)
-        source = given.passwd_from
+    for entry in scope.config.spec.users:
+        user = encode(entry)
+        source = entry.passwd_from
         if source is not None:
             del user["passwdFrom"]
             user["passwd"] = await _secret_text(

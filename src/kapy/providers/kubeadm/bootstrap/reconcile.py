@@ -56,11 +56,11 @@ async def _boot_data(scope: Scope) -> Result:
             V1Beta1Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE,
         )
         return DONE
-    known = scope.owner.data_secret
+    secret_name = scope.owner.data_secret
     created = bool(config.status.initialization.data_secret_created)
-    if known is not None and not (created and config.status.data_secret_name):
+    if secret_name is not None and not (created and config.status.data_secret_name):
         # A move or a restore lost our status; the Machine remembers.
-        data_secret.available(scope, known)
+        data_secret.available(scope, secret_name)
         scope.certificates_were_available()
         return DONE
     if created:

@@ -112,8 +112,8 @@ def _document(text: str, kind: str) -> Document:
         document = load(text)
     except YamlError as error:
         raise UnknownConfiguration(f"unknown kubeadm types: {error}") from error
-    known = isinstance(document, dict) and document.get("apiVersion") in (V1BETA3, V1BETA4)
-    if not known or document.get("kind") != kind:
+    is_supported = isinstance(document, dict) and document.get("apiVersion") in (V1BETA3, V1BETA4)
+    if not is_supported or document.get("kind") != kind:
         raise UnknownConfiguration("unknown kubeadm types")
     result: Document = document
     return result

@@ -154,8 +154,8 @@ def next_report_after(plane: ControlPlane) -> timedelta | None:
         for condition in machine.status.conditions
         if condition.type in types and condition.status != conditions.TRUE
     ]
-    left = [_FLAP_PERIOD - age for age in ages if age <= _FLAP_PERIOD]
-    return min(left) + timedelta(seconds=1) if left else None
+    waits = [_FLAP_PERIOD - age for age in ages if age <= _FLAP_PERIOD]
+    return min(waits) + timedelta(seconds=1) if waits else None
 
 
 def _partial(plane: ControlPlane, machines: Count, members: Count) -> list[str]:

@@ -76,12 +76,12 @@ async def ensure_certificates(dependencies: Dependencies, plane: ControlPlane) -
 async def _check(dependencies: Dependencies, plane: ControlPlane) -> list[str]:
     """Return the purposes of missing certificates. Raises UnusableSecrets."""
     certificates = _certificates(plane.kcp)
-    kept = await dependencies.certificates.find(plane.cluster.key, certificates)
+    stored = await dependencies.certificates.find(plane.cluster.key, certificates)
     missing = [
-        certificate.purpose for certificate in certificates if certificate.purpose not in kept
+        certificate.purpose for certificate in certificates if certificate.purpose not in stored
     ]
     if not missing:
-        await _set_controller(dependencies, plane.kcp, kept)
+        await _set_controller(dependencies, plane.kcp, stored)
     return missing
 
 
@@ -178,8 +178,8 @@ def _unavailable_v1beta1(severity: str, message: str) -> V1Beta1Condition:
 
 
 async def _set_controller(
-    dependencies: Dependencies, kcp: KubeadmControlPlane, kept: Mapping[str, StoredCertificate]
+    dependencies: Dependencies, kcp: KubeadmControlPlane, stored: Mapping[str, StoredCertificate]
 ) -> None:
     owner = owner_reference(kcp, controller=True, block_deletion=True)
-    for certificate in kept.values():
+    for certificate in stored.values():
         await dependencies.certificates.set_controller(certificate.secret, owner)

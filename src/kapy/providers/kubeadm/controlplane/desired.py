@@ -116,7 +116,7 @@ def kubeadm_config_spec(kcp: KubeadmControlPlane, *, join: bool) -> KubeadmConfi
     return spec
 
 
-def feature_gates(given: dict[str, bool], kubernetes_version: str) -> dict[str, bool]:
+def feature_gates(gates: dict[str, bool], kubernetes_version: str) -> dict[str, bool]:
     """Return kubeadm's feature gates with our default: each kubelet uses its machine's API server.
 
     Otherwise, from v1.31 on, a kubelet could use the API server of a machine that is not upgraded
@@ -124,8 +124,8 @@ def feature_gates(given: dict[str, bool], kubernetes_version: str) -> dict[str, 
     """
     version = parse_tolerant(kubernetes_version)
     if not _LOCAL_MODE_SINCE <= (version.major, version.minor) < _LOCAL_MODE_UNTIL:
-        return given
-    return {KUBELET_LOCAL_MODE: True, **given}
+        return gates
+    return {KUBELET_LOCAL_MODE: True, **gates}
 
 
 def readiness_gates(kcp: KubeadmControlPlane) -> list[Document]:

@@ -185,8 +185,8 @@ def member_name(dependencies: Dependencies, plane: ControlPlane, machine: Machin
 def _unowned_member(plane: ControlPlane, machine: Machine) -> str:
     """Return the only member without a Machine, "" if it may be that of another Machine."""
     others = [item for item in plane.machines if item.metadata.uid != machine.metadata.uid]
-    known = {node_name(item) for item in others}
-    unowned = [item.name for item in plane.etcd.members or () if item.name not in known]
+    node_names = {node_name(item) for item in others}
+    unowned = [item.name for item in plane.etcd.members or () if item.name not in node_names]
     return unowned[0] if len(unowned) == 1 and all(map(has_node, others)) else ""
 
 

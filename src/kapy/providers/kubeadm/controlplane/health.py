@@ -120,8 +120,8 @@ async def _inspect(dependencies: Dependencies, plane: ControlPlane) -> None:
         _set_unknown(plane, Reason.CONNECTION_DOWN, message, overwrite=False)
         plane.is_observed = False
         # A timer, because the end of the grace period is no event.
-        left = since + dependencies.grace - plane.now + timedelta(seconds=1)
-        plane.requeue_by(requeue(after=left, because="the workload cluster cannot be reached"))
+        remaining = since + dependencies.grace - plane.now + timedelta(seconds=1)
+        plane.requeue_by(requeue(after=remaining, because="the workload cluster cannot be reached"))
         raise
     observe_components(plane, nodes, pods)
     if plane.is_etcd_managed:

@@ -156,7 +156,7 @@ async def _can_update(
         Machine.RESOURCE, wanted.machine, field_manager=MANAGER, dry_run=True
     )
     is_spec, wanted_spec = joining(plane.kcp, plane.configs[name])
-    left = await updates.can_update_machine(
+    uncovered = await updates.can_update_machine(
         plane.kcp.key,
         {
             "machine": draft.before,
@@ -169,7 +169,7 @@ async def _can_update(
             "bootstrapConfig": {**wanted.config, "spec": wanted_spec},
         },
     )
-    return not left
+    return not uncovered
 
 
 async def _begin(dependencies: Dependencies, draft: Draft[Machine], wanted: DesiredObjects) -> None:

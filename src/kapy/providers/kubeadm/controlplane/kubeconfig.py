@@ -46,10 +46,10 @@ async def cluster_access(dependencies: Dependencies, cluster: Key) -> Kubeconfig
 def access_of(dependencies: Dependencies, cluster: Key, secret: Document) -> Kubeconfig:
     """The access in a Secret, parsed once for each version. Raises BadSecret."""
     version = secret["metadata"]["resourceVersion"]
-    known = dependencies.cache.kubeconfigs.get(cluster)
-    if known is None or known[0] != version:
-        known = dependencies.cache.kubeconfigs[cluster] = version, access(secret)
-    return known[1]
+    entry = dependencies.cache.kubeconfigs.get(cluster)
+    if entry is None or entry[0] != version:
+        entry = dependencies.cache.kubeconfigs[cluster] = version, access(secret)
+    return entry[1]
 
 
 def algorithm(kcp: KubeadmControlPlane) -> Algorithm:

@@ -17,26 +17,26 @@ from kapy.sdk import conditions, v1beta1
 
 
 def pod_v1beta1(
-    machine: Machine, node: Document | None, component: str, found: Condition
+    machine: Machine, node: Document | None, component: str, observed: Condition
 ) -> V1Beta1Condition | None:
-    """Return the v1beta1 form of `found`, the condition of a component on the Machine."""
-    type_ = found.type
+    """Return the v1beta1 form of `observed`, the condition of a component on the Machine."""
+    type_ = observed.type
     if machine.deleting:
         return v1beta1.false(type_, V1Beta1Reason.DELETING, v1beta1.INFO)
     if not has_node(machine):
         return None
     if node is None:
         return v1beta1.false(type_, V1Beta1Reason.POD_FAILED, v1beta1.ERROR, "Missing Node")
-    if found.status == conditions.TRUE:
+    if observed.status == conditions.TRUE:
         return v1beta1.true(type_)
     name = node_name(machine)
-    message = found.message
-    if found.status == conditions.UNKNOWN:
+    message = observed.message
+    if observed.status == conditions.UNKNOWN:
         message = message.replace(f"Node {name} is unreachable", "Node is unreachable")
         return v1beta1.unknown(type_, V1Beta1Reason.POD_INSPECTION_FAILED, message)
-    if found.reason == Reason.PROVISIONING:
+    if observed.reason == Reason.PROVISIONING:
         return v1beta1.false(type_, V1Beta1Reason.POD_PROVISIONING, v1beta1.INFO, message)
-    if found.reason == Reason.DOES_NOT_EXIST:
+    if observed.reason == Reason.DOES_NOT_EXIST:
         missing = f"Pod {component}-{name} is missing"
         return v1beta1.false(type_, V1Beta1Reason.POD_MISSING, v1beta1.ERROR, missing)
     return v1beta1.false(type_, V1Beta1Reason.POD_FAILED, v1beta1.ERROR, message)

@@ -77,9 +77,9 @@ class PodsOverNetwork:
         if secret is None:
             raise NotYet(f"the etcd CA of Cluster {cluster} is not there yet")
         authority, now = key_pair(secret), self._clock()
-        known = self._contexts.get(cluster)
-        if known is not None and known[0] == authority.certificate and now < known[1]:
-            return known[2]
+        entry = self._contexts.get(cluster)
+        if entry is not None and entry[0] == authority.certificate and now < entry[1]:
+            return entry[2]
         client = await self._client(cluster, authority, now)
         result = etcd_context(authority.certificate, client)
         renewal = now + CLIENT_LIFE - RENEW_BEFORE

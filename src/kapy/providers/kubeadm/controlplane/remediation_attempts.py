@@ -103,5 +103,5 @@ def next_attempt(
     return replace(first, retry_count=before.retry_count + 1)
 
 
-def _seconds(given: int | None, otherwise: timedelta) -> timedelta:
-    return otherwise if given is None else timedelta(seconds=given)
+def _seconds(seconds: int | None, otherwise: timedelta) -> timedelta:
+    return otherwise if seconds is None else timedelta(seconds=seconds)

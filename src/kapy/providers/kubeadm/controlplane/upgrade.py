@@ -55,12 +55,12 @@ def wanted_configuration(kcp: KubeadmControlPlane) -> Document:
     A control plane without a clusterConfiguration sets none.
     """
     configuration = kcp.spec.kubeadm_config_spec.cluster_configuration
-    given = encode(configuration)
-    if not given:
+    cluster_configuration = encode(configuration)
+    if not cluster_configuration:
         return {}
     gates = feature_gates(configuration.feature_gates, kcp.spec.version)
     wanted: dict[str, Any] = {
-        field: given.get(field)
+        field: cluster_configuration.get(field)
         for field in (
             "apiServer",
             "controllerManager",
@@ -70,7 +70,7 @@ def wanted_configuration(kcp: KubeadmControlPlane) -> Document:
         )
     }
     side = "local" if is_etcd_managed(kcp) else "external"
-    etcd = (given.get("etcd") or {}).get(side)
+    etcd = (cluster_configuration.get("etcd") or {}).get(side)
     wanted["etcd"] = {side: etcd} if etcd else None
     wanted["featureGates"] = gates or None
     if configuration.image_repository:

@@ -109,12 +109,12 @@ class ConfigMatchCache:
 
     def __call__(self, kcp: KubeadmControlPlane, config: KubeadmConfig) -> bool:
         state = kcp.metadata.uid, kcp.metadata.generation, config.metadata.generation
-        known = self._known.get(config.metadata.uid)
-        if known is None or known[0] != state:
+        entry = self._known.get(config.metadata.uid)
+        if entry is None or entry[0] != state:
             if len(self._known) >= self._MAX_CACHED:
                 self._known.clear()  # most entries belong to deleted machines
-            known = self._known[config.metadata.uid] = state, config_matches(kcp, config)
-        return known[1]
+            entry = self._known[config.metadata.uid] = state, config_matches(kcp, config)
+        return entry[1]
 
 
 def config_matches(kcp: KubeadmControlPlane, config: KubeadmConfig) -> bool:

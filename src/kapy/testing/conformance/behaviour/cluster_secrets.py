@@ -100,10 +100,10 @@ async def renewal(fixture: Fixture) -> AsyncIterator[Finding]:
     secret = await fixture.read(name, SECRETS)
     if secret is None:
         raise CannotRun(f"there is no Secret {name}")
-    known = _certificate(secret)
-    if known is None:
+    before = _certificate(secret)
+    if before is None:
         raise NotApplicable("the kubeconfig has no client certificate")
-    life = known.not_after - known.not_before
+    life = before.not_after - before.not_before
     if life > _LONGEST:
         remedy = "make certificates for a year at most, and renew them at half of their life"
         evidence = f"its client certificate is valid for {life.days} days"

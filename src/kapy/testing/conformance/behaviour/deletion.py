@@ -45,8 +45,8 @@ async def deletion(fixture: Fixture) -> AsyncIterator[Finding]:
         yield _stays(fixture, "it was provisioned")
         return
     await fixture.settle()
-    if left := [write for write in created if await _is_there(fixture, write)]:
-        evidence = f"it is gone, and what was made for it is still there: {quote_writes(left)}"
+    if remaining := [write for write in created if await _is_there(fixture, write)]:
+        evidence = f"it is gone, and what was made for it is still there: {quote_writes(remaining)}"
         remedy = "delete what was made before the finalizer goes, or make the object its owner"
         yield fixture.finding("", evidence, remedy)
 

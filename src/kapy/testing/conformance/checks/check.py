@@ -46,6 +46,6 @@ class Check(Generic[S]):
         return Result(rule, State.PASSED, f"{len(subjects)} checked")
 
 
-def fault(one: Object, field: str, evidence: str, remedy: str) -> Finding:
+def fault(obj: Object, field: str, evidence: str, remedy: str) -> Finding:
     """Return a finding about an object."""
-    return Finding(one.file, one.called, field, evidence, remedy)
+    return Finding(obj.file, obj.called, field, evidence, remedy)

@@ -91,11 +91,11 @@ class _Shared:
 def _all_objects(release: Release) -> Iterator[_Shared]:
     if len(release.classes) < 2:
         return
-    known: dict[tuple[str, str, str], Object] = {}
+    first_objects: dict[tuple[str, str, str], Object] = {}
     for file in release.classes:
         for obj in file.objects:
             key = (obj.group, obj.kind, obj.name)
-            first = known.setdefault(key, obj)
+            first = first_objects.setdefault(key, obj)
             # Variables may differ between files.
             shared = first.file != obj.file and "${" not in obj.name
             yield _Shared(obj, first if shared else None)

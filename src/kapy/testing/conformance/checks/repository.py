@@ -141,12 +141,12 @@ def _in_series(judged: tuple[Release, Metadata]) -> Iterator[Finding]:
     try:
         metadata.series_of(release.version)
     except MetadataError:
-        known = ", ".join(map(str, sorted(metadata.series)))
+        series = ", ".join(map(str, sorted(metadata.series)))
         yield Finding(
             METADATA,
             "",
             "releaseSeries",
-            f"has {known}, and not that of {release.version}",
+            f"has {series}, and not that of {release.version}",
             "add the series of the release, with its contract",
         )
 

@@ -57,8 +57,8 @@ def _translate(base: str, additions: Document) -> str:
     what = "the Container Linux Config of the machine"
     # A text of the setup could begin another YAML document and hide everything after it.
     config = translate(base, what, strict=True, only=True).config
-    if given := additions.get("additionalConfig"):
+    if additional := additions.get("additionalConfig"):
         strict = bool(additions.get("strict"))
         what = "spec.ignition.containerLinuxConfig.additionalConfig"
-        config = merge_configs(config, translate(given, what, strict=strict).config)
+        config = merge_configs(config, translate(additional, what, strict=strict).config)
     return as_go_json(config)

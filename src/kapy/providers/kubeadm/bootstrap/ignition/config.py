@@ -49,19 +49,19 @@ def translate(text: str, what: str, *, strict: bool, only: bool = False) -> Tran
     second YAML document is an error, too. Raises CannotTranslate.
     """
     reader, report = Reader(), Report()
-    given = _read(text, what, reader, only=only)
+    section = _read(text, what, reader, only=only)
     _refuse(what, reader.errors, reader.warnings if strict else [])
-    if given.get("version"):
+    if section.get("version"):
         report.fail("version", "must be 0")
-    storage_section = storage(given.get("storage") or {}, report)
-    if added := sections.update_file(given, report):
+    storage_section = storage(section.get("storage") or {}, report)
+    if added := sections.update_file(section, report):
         storage_section["files"] = [*storage_section.get("files", ()), *added]
     config = {
-        "ignition": sections.ignition(given.get("ignition") or {}, report),
-        "networkd": sections.networkd(given.get("networkd") or {}, report),
-        "passwd": sections.passwd(given.get("passwd") or {}, report),
+        "ignition": sections.ignition(section.get("ignition") or {}, report),
+        "networkd": sections.networkd(section.get("networkd") or {}, report),
+        "passwd": sections.passwd(section.get("passwd") or {}, report),
         "storage": dict(sorted(storage_section.items())),
-        "systemd": sections.systemd(given, report),
+        "systemd": sections.systemd(section, report),
     }
     _refuse(what, report.errors, report.warnings if strict else [])
     return Translated(config, (*reader.warnings, *report.warnings))

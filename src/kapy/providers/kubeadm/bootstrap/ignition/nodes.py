@@ -92,7 +92,7 @@ class Reader:
 
     def _record(self, kind: Record, node: yaml.MappingNode, path: str) -> Any:
         values: dict[str, Any] = {}
-        seen: set[str] = set()
+        keys: set[str] = set()
         for key_node, value_node in node.value:
             key = key_node.value
             line = key_node.start_mark.line + 1
@@ -102,13 +102,13 @@ class Reader:
             inner = f"{path}.{key}" if path else key
             if key == "<<" and key_node.tag == PLAIN:
                 self.errors.append(f"line {line}: {inner}: merge keys are not supported")
-            elif key in seen:
+            elif key in keys:
                 self.errors.append(f"line {line}: {inner[:200]} is defined twice")
             elif key not in kind.fields:
                 self.warnings.append(f"line {line}: {inner[:200]} is not known")
             elif (value := self.read(kind.fields[key], value_node, inner)) is not ABSENT:
                 values[key] = value
-            seen.add(key)
+            keys.add(key)
         return values
 
     def _scalar(self, kind: Kind, node: yaml.ScalarNode, path: str) -> Any:
@@ -149,8 +149,8 @@ class Reader:
         line = node.start_mark.line + 1
         wanted = _NAMES.get(kind) if isinstance(kind, str) else None
         wanted = wanted or ("a mapping" if isinstance(kind, Record) else "a list")
-        given = f", not {node.value[:_SHOWN]!r}" if isinstance(node, yaml.ScalarNode) else ""
-        self.errors.append(f"line {line}: {path or 'the config'} must be {wanted}{given}")
+        actual = f", not {node.value[:_SHOWN]!r}" if isinstance(node, yaml.ScalarNode) else ""
+        self.errors.append(f"line {line}: {path or 'the config'} must be {wanted}{actual}")
         return ABSENT
 
 

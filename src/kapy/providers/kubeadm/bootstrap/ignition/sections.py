@@ -25,9 +25,9 @@ _CREATE_CONFLICTS: Final = (
 )
 
 
-def ignition(given: Document, report: Report) -> Document:
+def ignition(ignition_config: Document, report: Report) -> Document:
     """The section `ignition`."""
-    config = given.get("config") or {}
+    config = ignition_config.get("config") or {}
     appended = [
         _reference(item, f"ignition.config.append[{index}]", report)
         for index, item in enumerate(config.get("append") or ())
@@ -36,12 +36,12 @@ def ignition(given: Document, report: Report) -> Document:
     replaced = (
         _reference(replacing, "ignition.config.replace", report) if replacing is not None else None
     )
-    tls = (given.get("security") or {}).get("tls") or {}
+    tls = (ignition_config.get("security") or {}).get("tls") or {}
     authorities = [
         _reference(authority, f"ignition.security.tls.certificate_authorities[{index}]", report)
         for index, authority in enumerate(tls.get("certificate_authorities") or ())
     ]
-    timeouts = given.get("timeouts") or {}
+    timeouts = ignition_config.get("timeouts") or {}
     seconds = {
         "httpResponseHeaders": timeouts.get("http_response_headers"),
         "httpTotal": timeouts.get("http_total"),
@@ -92,10 +92,10 @@ def _docker(docker: Document | None) -> Iterator[Document]:
         yield {"dropins": [drop_in], "enable": True, "name": "docker.service"}
 
 
-def networkd(given: Document, report: Report) -> Document:
+def networkd(networkd_config: Document, report: Report) -> Document:
     """The section `networkd`."""
     units = []
-    for index, unit in enumerate(given.get("units") or ()):
+    for index, unit in enumerate(networkd_config.get("units") or ()):
         path = f"networkd.units[{index}]"
         name, contents = unit.get("name", ""), unit.get("contents", "")
         report.check(f"{path}.name", checks.extension(name, checks.NETWORK_TYPES))
@@ -116,13 +116,15 @@ def _drop_ins(unit: Document, path: str, report: Report) -> list[Document]:
     return converted
 
 
-def passwd(given: Document, report: Report) -> Document:
+def passwd(passwd_config: Document, report: Report) -> Document:
     """The section `passwd`."""
     users = [
         _user(user, f"passwd.users[{index}]", report)
-        for index, user in enumerate(given.get("users") or ())
+        for index, user in enumerate(passwd_config.get("users") or ())
     ]
-    return nonempty_fields({"groups": list(map(_group, given.get("groups") or ())), "users": users})
+    return nonempty_fields(
+        {"groups": list(map(_group, passwd_config.get("groups") or ())), "users": users}
+    )
 
 
 def _user(user: Document, path: str, report: Report) -> Document:

@@ -25,7 +25,7 @@ _FILE_MODE: Final = 0o644
 _FOLDER_MODE: Final = 0o755
 
 
-def storage(given: Document, report: Report) -> Document:
+def storage(storage_config: Document, report: Report) -> Document:
     """The section `storage`."""
     converters: dict[str, tuple[str, Callable[[Document, str, Report], Document]]] = {
         "directories": ("directories", _folder),
@@ -37,7 +37,7 @@ def storage(given: Document, report: Report) -> Document:
     }
     converted: Document = {}
     for name, (section, convert) in converters.items():
-        entries = given.get(section) or ()
+        entries = storage_config.get(section) or ()
         converted[name] = [
             convert(entry, f"storage.{section}[{index}]", report)
             for index, entry in enumerate(entries)
@@ -53,17 +53,17 @@ def data_url(content: str | bytes) -> str:
 
 
 def _check_filesystems(converted: Document, report: Report) -> None:
-    known = {"root"}
+    names = {"root"}
     for index, filesystem in enumerate(converted["filesystems"]):
         name = filesystem.get("name", "")
-        if name in known:
+        if name in names:
             path = f"storage.filesystems[{index}]"
             report.warn(path, f"the file system {name[:80]!r} was defined before")
-        known.add(name)
+        names.add(name)
     for section in ("files", "links", "directories"):
         for index, node in enumerate(converted[section]):
             name = node["filesystem"]
-            if name not in known:
+            if name not in names:
                 path = f"storage.{section}[{index}].filesystem"
                 report.warn(path, f"the file system {name[:80]!r} is not defined here")
 
@@ -71,8 +71,8 @@ def _check_filesystems(converted: Document, report: Report) -> None:
 def _disk(disk: Document, path: str, report: Report) -> Document:
     device = disk.get("device", "")
     report.check(f"{path}.device", checks.absolute_path(device))
-    given = enumerate(disk.get("partitions") or ())
-    partitions = [_partition(item, f"{path}.partitions[{index}]", report) for index, item in given]
+    items = enumerate(disk.get("partitions") or ())
+    partitions = [_partition(item, f"{path}.partitions[{index}]", report) for index, item in items]
     numbers = [partition["number"] for partition in partitions if partition.get("number")]
     if len(set(numbers)) < len(numbers):
         report.fail(f"{path}.partitions", "two partitions have the same number")
@@ -208,10 +208,10 @@ def _contents(contents: Document, path: str, report: Report) -> Document:
 
 def verification(reference: Document, path: str, report: Report) -> Document:
     """The `verification` of a source."""
-    given = (reference.get("verification") or {}).get("hash") or {}
-    if not (given.get("function") and given.get("sum")):
+    checksum = (reference.get("verification") or {}).get("hash") or {}
+    if not (checksum.get("function") and checksum.get("sum")):
         return {}
-    value = f"{given['function']}-{given['sum']}"
+    value = f"{checksum['function']}-{checksum['sum']}"
     report.check(f"{path}.verification.hash", checks.hash_sum(value))
     return {"hash": value}
 
