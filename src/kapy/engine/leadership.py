@@ -97,7 +97,7 @@ class LeaderElectionConfig:
 
 class LeaderElector:
     """One candidate. client: its own client, not fenced, on a transport that other requests do not
-    use. seen: the Lease, if it is watched already.
+    use. observed: the Lease, if it is watched already.
     leading: whether it leads now.
     """
 
