@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from kapy.engine.result import DONE, Result
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Unauthorized, Unreachable
-from kapy.kube.http import ADMIN
+from kapy.kube.http import ADMIN, Reply, Request
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES
 from tests.waiting import until
 
@@ -31,8 +32,8 @@ def config_map(name: str) -> Document:
 
 
 @asynccontextmanager
-async def server() -> AsyncIterator[Server]:
-    opened = Server.open(None, clock=system_clock)
+async def server(kind: type[Server] = Server) -> AsyncIterator[Server]:
+    opened = kind.open(None, clock=system_clock)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(opened.run())
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
@@ -89,3 +90,39 @@ async def test_a_wrong_token_is_unauthorized_and_not_in_the_error() -> None:
             await Client(transport).list(CONFIG_MAPS)
         assert "guessed" not in str(caught.value)
         await transport.aclose()
+
+
+@pytest.mark.sockets
+async def test_streams_of_any_kind_end_with_their_client() -> None:
+    closed = asyncio.Event()
+
+    class Silent:
+        """Events that never come."""
+
+        def __aiter__(self) -> AsyncIterator[Document]:
+            return self
+
+        async def __anext__(self) -> Document:
+            await asyncio.get_running_loop().create_future()
+            raise AssertionError
+
+        async def aclose(self) -> None:
+            closed.set()
+
+    class OfSilence(Server):
+        """Watches tell nothing."""
+
+        async def __call__(self, request: Request) -> Reply:
+            reply = await super().__call__(request)
+            if "watch" not in request.query:
+                return reply
+            stream: Any = reply.body
+            await stream.aclose()
+            return Reply(reply.status, Silent(), reply.headers)
+
+    async with server(OfSilence) as opened, listen(application(opened)) as (host, port):
+        transport = ApiTransport(Kubeconfig(f"http://{host}:{port}", token="let-me-in"))
+        async with Client(transport).watch(CONFIG_MAPS, resource_version="0"):
+            assert not closed.is_set()
+        await transport.aclose()
+        await asyncio.wait_for(closed.wait(), 10)

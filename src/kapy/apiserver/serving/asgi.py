@@ -20,7 +20,7 @@ from kapy.apiserver.server import Server
 from kapy.apiserver.server.error_replies import error_reply
 from kapy.apiserver.serving import asgi_messages, request_log
 from kapy.apiserver.serving.asgi_messages import Receive, Scope, Send
-from kapy.apiserver.serving.streaming import StreamingResponse
+from kapy.apiserver.serving.streaming import EventStream, StreamingResponse
 from kapy.kube.errors import BadRequest, TooManyRequests, Unauthorized
 from kapy.kube.http import ANONYMOUS, Arrival, Reply, Request, User
 
@@ -239,13 +239,9 @@ class Application:
         stream: Any = reply.body
         kind = reply.headers.get("content-type", "").encode() or asgi_messages.JSON
         await send(asgi_messages.start_message(reply, kind, name, None))
-        if isinstance(stream, StreamingResponse):
-            await self._watch(stream, scope, receive, send)
-            return
-        async for event in stream:
-            line = asgi_messages.encode_event(event)
-            await send({"type": "http.response.body", "body": line, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+        if not isinstance(stream, StreamingResponse):
+            stream = EventStream(aiter(stream))
+        await self._watch(stream, scope, receive, send)
 
     async def _hand_over(self, reply: PortForward | Execution, scope: Scope) -> None:
         """Turn the request's connection into streams (exec, port-forward) until either side

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
+
+from kapy.apiserver.serving import asgi_messages
 
 
 @runtime_checkable
@@ -20,3 +23,50 @@ class StreamingResponse(Protocol):
 
     async def aclose(self) -> None:
         """End the stream."""
+
+
+class EventStream:
+    """A streaming response made of any asynchronous iterator of events.
+
+    `aclose` also ends a stream that waits for its next event.
+    """
+
+    def __init__(self, events: AsyncIterator[Any]) -> None:
+        self._events = events
+        self._closed = False
+        self._wait: asyncio.Timeout | None = None
+        self._told: Callable[[], None] | None = None
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """Yield each event as a line."""
+        try:
+            while not self._closed:
+                try:
+                    async with asyncio.timeout(None) as self._wait:  # `aclose` ends it
+                        event = await anext(self._events)
+                except StopAsyncIteration:
+                    return
+                except TimeoutError:
+                    if self._closed:
+                        return
+                    raise
+                finally:
+                    self._wait = None
+                yield asgi_messages.encode_event(event)
+        finally:
+            if (close := getattr(self._events, "aclose", None)) is not None:
+                await close()
+
+    def when_closed(self, told: Callable[[], None] | None) -> None:
+        """Set a callback for when the server ends the stream."""
+        self._told = told
+
+    async def aclose(self) -> None:
+        """End the stream."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._wait is not None:
+            self._wait.reschedule(asyncio.get_running_loop().time())
+        if self._told is not None:
+            self._told()
