@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
+from kapy._aio.clock import loop_clock
+from kapy.apiserver.server import Server
 from kapy.client.client import Client
 from kapy.kube import Key
 from kapy.kube.errors import ApiError, Conflict, Expired, KapyError, Unreachable
+from kapy.kube.http import ADMIN
+from kapy.kube.names import NAMESPACES
 from kapy.testing.faults import BAD_DAY, Faults, Rates
 from tests.engine.fake_server import WIDGETS, FakeServer, widget
 
@@ -77,3 +82,21 @@ async def test_the_same_seed_gives_the_same_day() -> None:
     entry, again, other = await day(1), await day(1), await day(2)
     assert entry[:-1] == again[:-1] != other[:-1]
     assert {"made", "Unreachable", "ServerError"} <= set(entry)
+
+
+async def test_a_watch_does_not_expire_between_the_events_it_begins_with() -> None:
+    server = Server.open(None, clock=loop_clock())
+    client = Client(server.transport(ADMIN))
+    for number in range(50):
+        await client.create(NAMESPACES, {"metadata": {"name": f"n{number}"}})
+    complete = 0
+    for seed in range(20):
+        faults = Faults(server.transport(ADMIN), Rates(watch_expires=0.3), seed=seed)
+        with suppress(Expired):
+            async with Client(faults).watch(NAMESPACES, initial_events=True) as events:
+                async for event in events:
+                    if event.type == "BOOKMARK":
+                        complete += 1
+                        break
+    server.close()
+    assert complete >= 5

@@ -19,6 +19,7 @@ from random import Random
 from typing import Any, Final
 
 from kapy.client.intercept import Interceptor
+from kapy.engine.reflector import INITIAL_END
 from kapy.kube import Document
 from kapy.kube.errors import (
     ApiError,
@@ -35,7 +36,8 @@ _WRITES: Final = {"POST", "PUT", "PATCH", "DELETE"}
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """The probability of each fault, per request (of a watch: on opening and after each event).
+    """The probability of each fault, per request (of a watch: on opening and after each event but
+    the initial ones, which are the answer to a list).
 
     lost_request: no answer; the request was not executed. lost_answer: no answer; the request was
     executed. conflict: 409 for an update or a patch. throttled: 429 with Retry-After of a second.
@@ -99,7 +101,8 @@ class Faults(Interceptor):
         reply = await self.transport(request)
         await self._pause(rates.delay)
         if "watch" in request.query and reply.status < 400:
-            return Reply(reply.status, _FaultyEvents(reply.body, self), reply.headers)
+            events = _FaultyEvents(reply.body, self, initial=_has_initial_events(request))
+            return Reply(reply.status, events, reply.headers)
         if self._happens("lost answer", rates.lost_answer):
             raise Unreachable("the answer was lost")
         return self._perhaps_stale(request, reply)
@@ -157,9 +160,13 @@ class Faults(Interceptor):
 
 
 class _FaultyEvents:
-    def __init__(self, events: Any, faults: Faults) -> None:
+    """The events of a watch. initial: it begins with what there is, up to a bookmark."""
+
+    def __init__(self, events: Any, faults: Faults, *, initial: bool) -> None:
         self._events = events
         self._faults = faults
+        self._initial = initial
+        self._opened = False
         self._again: Document | None = None
         self._caught_up = -1.0
 
@@ -167,16 +174,20 @@ class _FaultyEvents:
         return self
 
     async def __anext__(self) -> Document:
-        fault = self._faults.watch_fault()
-        if isinstance(fault, Unreachable):
-            raise fault
-        if fault is not None:
-            return fault
+        if not (self._initial and self._opened):
+            fault = self._faults.watch_fault()
+            if isinstance(fault, Unreachable):
+                raise fault
+            if fault is not None:
+                return fault
+        self._opened = True
         event: Document
         if self._again is not None:
             event, self._again = self._again, None
             return event
         event = await self._events.__anext__()
+        if self._initial and _ends_initial_events(event):
+            self._initial = False
         now = asyncio.get_running_loop().time()
         if self._faults.rates.late and now > self._caught_up:
             # Later events wait behind this one, and are then delivered at once.
@@ -186,6 +197,15 @@ class _FaultyEvents:
 
     async def aclose(self) -> None:
         await self._events.aclose()
+
+
+def _has_initial_events(request: Request) -> bool:
+    return request.query.get("sendInitialEvents") == "true"
+
+
+def _ends_initial_events(event: Document) -> bool:
+    annotations = event["object"]["metadata"].get("annotations") or {}
+    return event["type"] == "BOOKMARK" and annotations.get(INITIAL_END) == "true"
 
 
 def _is_list(reply: Reply) -> bool:
