@@ -26,7 +26,7 @@ def test_a_template_is_filled(template: str, name: str) -> None:
 
 @pytest.mark.parametrize(
     "template",
-    ["{{ .nobody }}", "{{ .random.name }}", "{{ upper .random }}", "{{ .random"],
+    ["{{ .nobody }}", "{{ .random.name }}", "{{ upper .random }}", "{{ .random", "{{{ .random }}"],
 )
 def test_a_template_that_cannot_be_filled_is_refused(template: str) -> None:
     with pytest.raises(BadNameTemplate):

@@ -41,6 +41,7 @@ def test_a_name_is_parsed_into_what_it_was_made_of(purpose: str) -> None:
             "c1-apiserver-etcd-client",
             '"c1-apiserver-etcd-client" is not a valid cluster secret name. Invalid purpose suffix',
         ),
+        ('a"-x', '"a\\"-x" is not a valid cluster secret name. Invalid purpose suffix'),
     ],
 )
 def test_other_names_are_refused(name: str, message: str) -> None:

@@ -17,7 +17,8 @@ from kapy.kube.gotemplate import BadTemplate, CannotRender, parse
 RANDOM: Final = "{{ .random }}"
 """The expression that every template of machine names must contain, in this spelling."""
 
-_FIELD: Final = re.compile(r"\{\{ ?((?:\.[A-Za-z_][A-Za-z0-9_]*)+) ?\}\}")
+# Of three braces in a row, the first two begin the action, which the third makes invalid.
+_FIELD: Final = re.compile(r"(?<!\{)\{\{ ?((?:\.[A-Za-z_][A-Za-z0-9_]*)+) ?\}\}")
 
 
 class BadNameTemplate(KapyError):

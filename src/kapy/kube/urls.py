@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
+from ipaddress import IPv6Address
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from kapy.kube.errors import shorten
+from kapy.kube.go_quoted import go_quoted
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
@@ -34,12 +35,12 @@ def url_problem(text: str) -> str:
     whole, sharp, fragment = text.partition("#")
     problem = _reference_problem(whole)
     if not problem and sharp and (wrong := _ESCAPE.search(fragment)):
-        problem = f"invalid URL escape {json.dumps(wrong[0])}"
+        problem = f"invalid URL escape {go_quoted(wrong[0])}"
     return _sentence(text, problem) if problem else ""
 
 
 def _sentence(text: str, problem: str) -> str:
-    return f"parse {json.dumps(text, ensure_ascii=False)}: {problem}"
+    return f"parse {go_quoted(text)}: {problem}"
 
 
 def _reference_problem(text: str) -> str:
@@ -50,7 +51,7 @@ def _reference_problem(text: str) -> str:
     if ":" in first:
         return "first path segment in URL cannot contain colon"
     wrong = _ESCAPE.search(text.partition("?")[0])
-    return f"invalid URL escape {json.dumps(wrong[0])}" if wrong else ""
+    return f"invalid URL escape {go_quoted(wrong[0])}" if wrong else ""
 
 
 def _problem(text: str) -> str:
@@ -71,21 +72,33 @@ def _problem(text: str) -> str:
             return problem
         path = slash + path
     wrong = _ESCAPE.search(path)
-    return f"invalid URL escape {json.dumps(wrong[0])}" if wrong else ""
+    return f"invalid URL escape {go_quoted(wrong[0])}" if wrong else ""
 
 
 def _host_problem(host: str) -> str:
     name, port = host, ""
+    if host.rfind("[") > 0:
+        return "invalid IP-literal"
     if host.startswith("["):
         end = host.rfind("]")
         if end < 0:
             return "missing ']' in host"
         name, port = host[: end + 1], host[end + 1 :]
     elif ":" in host:
-        name, port = host[: host.rindex(":")], host[host.rindex(":") :]
+        name, port = host[: host.index(":")], host[host.index(":") :]
     if not _PORT.fullmatch(port):
-        return f"invalid port {json.dumps(port)} after host"
+        return f"invalid port {go_quoted(port)} after host"
     if wrong := _NOT_IN_HOST.search(name):
-        return f"invalid character {json.dumps(wrong[0])} in host name"
-    wrong = _ESCAPE.search(name)
-    return f"invalid URL escape {json.dumps(wrong[0])}" if wrong else ""
+        return f"invalid character {go_quoted(wrong[0])} in host name"
+    if wrong := _ESCAPE.search(name):
+        return f"invalid URL escape {go_quoted(wrong[0])}"
+    return _literal_problem(name[1:-1]) if name.startswith("[") else ""
+
+
+def _literal_problem(address: str) -> str:
+    """Return the reason why the text in brackets is not an IPv6 address."""
+    try:
+        IPv6Address(unquote(address))
+    except ValueError as error:
+        return f"invalid host: {error}"
+    return ""

@@ -13,6 +13,7 @@ from typing import Final
 
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
+from kapy.kube.go_quoted import go_quoted
 from kapy.kube.meta import OwnerReference
 from kapy.kube.model import encode
 from kapy.kube.pki import KeyPair
@@ -79,7 +80,7 @@ def parse_secret_name(name: str) -> tuple[str, str]:
     dashes itself, is never recognized.
     """
     cluster, dash, purpose = name.rpartition("-")
-    result = f'"{name}" is not a valid cluster secret name. '
+    result = f"{go_quoted(name)} is not a valid cluster secret name. "
     if not dash:
         raise InvalidSecretName(result + "The purpose suffix is missing")
     if purpose not in PURPOSES:
