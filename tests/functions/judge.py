@@ -25,7 +25,16 @@ CACHE: Final = Path(
     os.environ.get("KAPY_REAL_CLUSTERS_CACHE") or Path.home() / ".cache" / "kapy-real-clusters"
 )
 _PATCHES: Final = "core/reconcilers/topology/cluster/patches"
-_EXPORTS: Final[Mapping[str, str]] = {"inline.go": f"{_PATCHES}/inline", "patches.go": _PATCHES}
+_RECONCILERS: Final = "core/reconcilers"
+_EXPORTS: Final[Mapping[str, str]] = {
+    "controlplane_admission.go": "controlplane/kubeadm/webhooks/admission",
+    "core_admission.go": "core/webhooks/admission",
+    "hooks.go": "internal/runtime/client",
+    "inline.go": f"{_PATCHES}/inline",
+    "machinedeployment.go": f"{_RECONCILERS}/machinedeployment",
+    "machineset.go": f"{_RECONCILERS}/machineset",
+    "patches.go": _PATCHES,
+}
 """Files that export functions of a package, and the folder of the package."""
 
 

@@ -26,10 +26,15 @@ WORDS: Final = (
     *("_", "A", "true", "nil", "3.0", "1e3", "/", "^", "#", ",", ":", "=", "+", "?", "[", "]"),
 )
 FIXED: Final = frozenset(
-    ("kind", "op", "request", "version", "patchType", "validateRequired", "createVariables")
+    (
+        *("kind", "op", "request", "version", "patchType", "validateRequired", "createVariables"),
+        *("case", "from", "to", "strategy", "order", "generator", "hook", "fn"),
+    )
 )
 """Fields of a case that select what is compared."""
-REQUIRED: Final = frozenset(("name", "schema", "openAPIV3Schema", "rule", "definitions"))
+REQUIRED: Final = frozenset(
+    ("name", "schema", "openAPIV3Schema", "rule", "definitions", "infrastructureRef", "bootstrap")
+)
 """Members that Go fills with zeros if they are absent, which no server lets through."""
 _WORD: Final = re.compile(r"\w+|\s+|[^\w\s]")
 

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"text/template"
+	"time"
 
 	sprig "github.com/Masterminds/sprig/v3"
 	"github.com/blang/semver/v4"
@@ -75,7 +76,26 @@ var judges = map[string]func(record) answer{
 	"cloudinit/userdata":                 userData,
 	"cloudinit/kubeadm_marshal":          kubeadmMarshal,
 	"admission-unit":                     admissionUnit,
+	"conditions/mirror":                  mirror,
+	"conditions/mirror_unstructured":     mirrorForeign,
+	"conditions/set":                     setCondition,
+	"conversion":                         convert,
+	"crdnames/crdnames":                  crdName,
+	"failuredomains/pick":                pick,
+	"hooks/aggregate":                    aggregateResponses,
+	"hooks/discovery_response":           checkDiscovery,
+	"hooks/names":                        hookName,
+	"hooks/url":                          addressOf,
+	"kubeconfig/secret_names":            secretName,
+	"labels/names":                       generateName,
+	"labels/naming_validation":           validateNaming,
+	"rollout/delete_priority":            deletePriority,
 	"rollout/fenceposts":                 fenceposts,
+	"rollout/find_new_and_old":           findNewAndOld,
+	"rollout/new_ms_replicas":            newReplicas,
+	"rollout/plan":                       plan,
+	"rollout/proportion":                 proportion,
+	"rollout/template_up_to_date":        templateUpToDate,
 }
 
 func main() {
@@ -355,6 +375,7 @@ type dockerMachine struct{ clusterv1.Machine }
 type source interface {
 	metav1.Object
 	conditions.Setter
+	GetConditions() []metav1.Condition
 }
 
 func (o object) build() conditions.Getter {
@@ -453,3 +474,54 @@ func aggregate(r record) answer {
 	return condition(conditions.NewAggregateCondition(objects, text(r, "sourceType"), options...))
 }
 
+func mirrorOptions(r record) []conditions.MirrorOption {
+	options := []conditions.MirrorOption{}
+	if target := text(r, "targetConditionType"); target != "" {
+		options = append(options, conditions.TargetConditionType(target))
+	}
+	var fallback *struct {
+		Status          metav1.ConditionStatus
+		Reason, Message string
+	}
+	get(r, "fallback", &fallback)
+	if fallback != nil {
+		options = append(options, conditions.FallbackCondition{Status: fallback.Status, Reason: fallback.Reason, Message: fallback.Message})
+	}
+	return options
+}
+
+func mirror(r record) answer {
+	var source object
+	get(r, "object", &source)
+	return answer{"out": conditions.NewMirrorCondition(source.build(), text(r, "sourceType"), mirrorOptions(r)...)}
+}
+
+func mirrorForeign(r record) answer {
+	source := &unstructured.Unstructured{}
+	get(r, "object", &source.Object)
+	return condition(conditions.NewMirrorConditionFromUnstructured(source, text(r, "sourceType"), mirrorOptions(r)...))
+}
+
+// setCondition answers "now" for the time of a condition that has changed.
+func setCondition(r record) answer {
+	var given object
+	var value metav1.Condition
+	get(r, "object", &given)
+	get(r, "condition", &value)
+	target := given.build().(source)
+	target.SetGeneration(int64(number(r, "generation")))
+	before := time.Now().Add(-time.Minute)
+	conditions.Set(target, value)
+	out := []answer{}
+	for _, item := range target.GetConditions() {
+		changed := any(item.LastTransitionTime)
+		if item.LastTransitionTime.After(before) {
+			changed = "now"
+		}
+		out = append(out, answer{
+			"type": item.Type, "status": item.Status, "reason": item.Reason, "message": item.Message,
+			"observedGeneration": item.ObservedGeneration, "lastTransitionTime": changed,
+		})
+	}
+	return answer{"out": out}
+}
