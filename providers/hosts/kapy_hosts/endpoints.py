@@ -212,16 +212,18 @@ class Clusters(InfraClusterProvider[HostCluster]):
         self._endpoints = endpoints
 
     def wake(self, controller: Controller, runtime: Runtime) -> None:
-        """Enqueue clusters when the Hosts of their machines change, and those without endpoint."""
+        """Enqueue clusters when the Hosts of their machines change, all of them when a failure domain may come or go,
+        and those without endpoint."""
         clusters = runtime.cache.informer(HostCluster.RESOURCE)
 
         def of_host(change: Change) -> Iterable[Key]:
             namespace = change.document["metadata"]["namespace"]
             names = {_cluster_name(change.old), _cluster_name(change.new)} - {""}
+            every = _failure_domain(change.old) != _failure_domain(change.new)
             for one in clusters.list(namespace):
                 owners = one["metadata"].get("ownerReferences") or ()
                 waits = not ((one.get("status") or {}).get("initialization") or {}).get("provisioned")
-                if waits or any(owner["name"] in names for owner in owners):
+                if every or waits or any(owner["name"] in names for owner in owners):
                     yield Key.of(one)
 
         controller.watch(self._claims.hosts, of_host)
@@ -309,6 +311,11 @@ def _owner_index(document: dict[str, object]) -> Iterable[str]:
     for owner in metadata.get("ownerReferences") or ():
         if owner.get("kind") == "Cluster":
             yield str(Key(metadata["namespace"], owner["name"]))
+
+
+def _failure_domain(document: dict[str, object] | None) -> object:
+    spec = (document or {}).get("spec")
+    return spec.get("failureDomain", "") if isinstance(spec, dict) else ""
 
 
 def _cluster_name(document: dict[str, object] | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from hosts_on_paper.paper_host import PaperHost, PaperShell
@@ -42,6 +43,21 @@ async def test_haproxy_serves_the_control_plane_before_it_starts_and_goes_with_t
         await blue.plane.client.delete(Cluster, Key("default", "blue"))
         await blue.state("balancer", "Free")
         assert balancer.claim == ""
+
+
+@on_virtual_time
+async def test_failure_domains_are_those_of_all_hosts_of_the_moment() -> None:
+    def reports(*names: str) -> Callable[[HostCluster], bool]:
+        return lambda one: tuple(domain.name for domain in one.status.failure_domains) == names
+
+    async with scene() as blue:
+        await blue.plane.until(HostCluster, "blue", lambda one: one.status.initialization.provisioned)
+        await blue.add_host("one", failureDomain="rack-1")
+        await blue.plane.until(HostCluster, "blue", reports("rack-1"))
+        await blue.add_host("two", failureDomain="rack-2")
+        await blue.plane.until(HostCluster, "blue", reports("rack-1", "rack-2"))
+        await blue.plane.client.delete(Host, Key("default", "one"))
+        await blue.plane.until(HostCluster, "blue", reports("rack-2"))
 
 
 @on_virtual_time
