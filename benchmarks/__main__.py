@@ -23,13 +23,13 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 
 def main() -> int:
-    given = _parser().parse_args()
-    if given.one:
-        return _one(given.one)
+    options = _parser().parse_args()
+    if options.one:
+        return _one(options.one)
     from benchmarks.scenarios import SCENARIOS
 
-    _name_peer(given)
-    chosen = [name for name in SCENARIOS if _wanted(name, given.scenarios)]
+    _name_peer(options)
+    chosen = [name for name in SCENARIOS if _wanted(name, options.scenarios)]
     if not chosen:
         sys.stderr.write(f"there is no such scenario; there are {', '.join(SCENARIOS)}\n")
         return 2
@@ -47,14 +47,14 @@ def main() -> int:
     return int(failed)
 
 
-def _name_peer(given: argparse.Namespace) -> None:
+def _name_peer(options: argparse.Namespace) -> None:
     """Tell the scenarios, which run in processes of their own, about the other server."""
     from benchmarks.api_server import PEER, PEER_PIDS, PEER_URL
 
     messages = (
-        (PEER, given.peer_kubeconfig),
-        (PEER_URL, given.peer_url),
-        (PEER_PIDS, given.peer_pids),
+        (PEER, options.peer_kubeconfig),
+        (PEER_URL, options.peer_url),
+        (PEER_PIDS, options.peer_pids),
     )
     os.environ.update({name: value for name, value in messages if value})
 

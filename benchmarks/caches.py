@@ -33,10 +33,10 @@ async def cached() -> list[Row]:
     objects = len(lines) * CLUSTERS
     size = sum(len(line) for _, line in lines) * CLUSTERS
     rows = []
-    kept = []
+    stores = []
     for step, trims in (("as sent", False), ("as kept", True)):
         before = _memory()
-        kept.append(_filled(lines, name.encode(), trims=trims))
+        stores.append(_filled(lines, name.encode(), trims=trims))
         grown = _memory() - before
         rows.append(
             {
@@ -71,10 +71,10 @@ def _filled(lines: list[tuple[Resource, bytes]], name: bytes, *, trims: bool) ->
                 store = stores[resource] = Store()
             event: Document = json.decode(line.replace(name, own))
             event["object"]["metadata"]["uid"] += str(number)
-            kept = event["object"]
+            document = event["object"]
             if trims:
-                kept = transform_of(resource, metadata=False)(kept)
-            store.take(Event("ADDED", kept))
+                document = transform_of(resource, metadata=False)(document)
+            store.take(Event("ADDED", document))
             store.progress = 0
     return list(stores.values())
 

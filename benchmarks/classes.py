@@ -78,12 +78,12 @@ async def roll(number: int, shape: OfClass) -> list[Row]:
         backend["vm"]["provisioning"]["startupDuration"] = "0.001s"
         await herd.post_one(template)
         machines = await herd.client.list(Machine, labels="!cluster.x-k8s.io/control-plane")
-        left = {machine.metadata.name for machine in machines.items}
+        names_left = {machine.metadata.name for machine in machines.items}
         path = "/spec/workers/machineDeployments/0/infrastructure/templateRef/name"
         change = [{"op": "replace", "path": path, "value": NEXT}]
         with herd.costs.of() as cost:
             await herd.client.patch(ClusterClass.RESOURCE, CLASS, change)
-            await herd.until(Machine.RESOURCE, lambda _: not left, deleted=left.discard)
+            await herd.until(Machine.RESOURCE, lambda _: not names_left, deleted=names_left.discard)
         per = {"cpu_s_per_cluster": round(cost.cpu / number, 4)}
         return [{"step": "class change", **cost.as_row(), "clusters": number, **per}]
 

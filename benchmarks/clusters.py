@@ -147,5 +147,5 @@ def _settled(document: Document, key: Key) -> bool:
         return False
     status, wanted = document.get("status") or {}, document["spec"].get("replicas")
     counters = ("replicas", "readyReplicas", "availableReplicas", "upToDateReplicas")
-    seen = status.get("observedGeneration") == document["metadata"]["generation"]
-    return seen and all((status.get(name) or 0) == wanted for name in counters)
+    is_observed = status.get("observedGeneration") == document["metadata"]["generation"]
+    return is_observed and all((status.get(name) or 0) == wanted for name in counters)

@@ -87,13 +87,13 @@ async def _held(step: str, work: Callable[[], Awaitable[None]]) -> Row:
 
 
 async def _paged(ask: Ask) -> None:
-    token, seen = "", 0
+    token, count = "", 0
     while True:
         page = await ask(f"limit={PAGE}" + (f"&continue={token}" if token else ""))
-        seen += len(page["items"])
+        count += len(page["items"])
         token = page["metadata"].get("continue") or ""
         if not token:
-            assert seen == OBJECTS
+            assert count == OBJECTS
             return
 
 

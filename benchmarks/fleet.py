@@ -97,27 +97,27 @@ class Fleet:
         """Create clusters at once and wait for all; answers the seconds that each one took."""
         came: dict[str, float] = {}
 
-        def seen(document: Document) -> bool:
+        def is_as_wanted(document: Document) -> bool:
             name = document["metadata"]["name"]
             if name in names and name not in came and is_complete(document):
                 came[name] = time.perf_counter()
             return len(came) == len(names)
 
         async with asyncio.TaskGroup() as group:
-            waiting = group.create_task(self.until(CLUSTERS, seen))
+            waiting = group.create_task(self.until(CLUSTERS, is_as_wanted))
             posted = await self.post(shape, names)
             await waiting
         return [came[name] - posted[name] for name in names]
 
     async def delete(self, names: Sequence[str]) -> None:
         """Delete clusters at once and wait until they are gone."""
-        left = set(names)
+        remaining = set(names)
 
-        def gone(_: Document) -> bool:
-            return not left
+        def is_gone(_: Document) -> bool:
+            return not remaining
 
         async with asyncio.TaskGroup() as group:
-            waiting = group.create_task(self.until(CLUSTERS, gone, deleted=left.discard))
+            waiting = group.create_task(self.until(CLUSTERS, is_gone, deleted=remaining.discard))
             for name in names:
                 await self.client.delete(CLUSTERS, Key("default", name))
             await waiting

@@ -266,7 +266,7 @@ async def _timed(page: Any, stalls: Stalls, step: str, work: Callable[[], Awaita
         await work()
         took.append(time.perf_counter() - began)
         tasks.append(await _tasks(page))
-    return {**_row(step, took, stalls), **max(tasks, key=lambda one: one["task_s"])}
+    return {**_row(step, took, stalls), **max(tasks, key=lambda row: row["task_s"])}
 
 
 async def _tasks(page: Any) -> Row:

@@ -86,24 +86,27 @@ async def _longest_tick() -> None:
 
 
 async def _look(plane: RunningPlane, number: int, port: int) -> None:
-    for one in range(number):
-        await plane.apply([_host(one, port)])
+    for index in range(number):
+        await plane.apply([_host(index, port)])
         await asyncio.sleep(0)  # requests in process give nobody else a turn
     await _until_hosts(plane, number, "Free")
 
 
 async def _machines(plane: RunningPlane, number: int, port: int) -> None:
     del port
-    for one in range(number):
-        await plane.apply(_machine(one))
+    for index in range(number):
+        await plane.apply(_machine(index))
         await asyncio.sleep(0)  # requests in process give nobody else a turn
     await _until_hosts(plane, number, "Claimed")
     from kapy_hosts.kinds import HostMachine
 
     async with asyncio.timeout(WITHIN):
         while True:
-            known = (await plane.client.list(HostMachine)).items
-            if sum(one.status.initialization.provisioned is True for one in known) == number:
+            machines = (await plane.client.list(HostMachine)).items
+            if (
+                sum(machine.status.initialization.provisioned is True for machine in machines)
+                == number
+            ):
                 return
             await asyncio.sleep(_LOOK)
 
@@ -111,8 +114,8 @@ async def _machines(plane: RunningPlane, number: int, port: int) -> None:
 async def _give_back(plane: RunningPlane, number: int) -> None:
     from kapy.api.machine import Machine
 
-    for one in range(number):
-        await plane.client.delete(Machine, Key("default", _name(one)))
+    for index in range(number):
+        await plane.client.delete(Machine, Key("default", _name(index)))
         await asyncio.sleep(0)  # requests in process give nobody else a turn
     await _until_hosts(plane, number, "Free")
 
@@ -122,8 +125,8 @@ async def _until_hosts(plane: RunningPlane, number: int, state: str) -> None:
 
     async with asyncio.timeout(WITHIN):
         while True:
-            known = (await plane.client.list(Host)).items
-            if sum(one.status.state == state for one in known) == number:
+            hosts = (await plane.client.list(Host)).items
+            if sum(host.status.state == state for host in hosts) == number:
                 return
             await asyncio.sleep(_LOOK)
 

@@ -123,7 +123,7 @@ def measured(access: Kubeconfig, pids: list[int], where: str) -> list[Row]:
             head += f"Content-Type: {media}\r\nContent-Length: {len(content)}\r\n"
         return head.encode() + b"Accept: application/json\r\n\r\n" + content
 
-    def one(number: int) -> str:
+    def path_of(number: int) -> str:
         return f"{PATH}/{machine(number)['metadata']['name']}"
 
     def applied(number: int) -> Row:
@@ -132,20 +132,24 @@ def measured(access: Kubeconfig, pids: list[int], where: str) -> list[Row]:
 
     steps: tuple[tuple[str, int, Ask], ...] = (
         ("CREATE", OBJECTS, lambda at: request("POST", PATH, machine(at))),
-        ("GET", 4 * OBJECTS, lambda at: request("GET", one(at % OBJECTS))),
-        ("PATCH", OBJECTS, lambda at: request("PATCH", one(at), _label(at), MERGE_PATCH)),
+        ("GET", 4 * OBJECTS, lambda at: request("GET", path_of(at % OBJECTS))),
+        ("PATCH", OBJECTS, lambda at: request("PATCH", path_of(at), _label(at), MERGE_PATCH)),
         (
             "APPLY",
             OBJECTS,
-            lambda at: request("PATCH", one(at) + _APPLY, applied(at), APPLY_PATCH),
+            lambda at: request("PATCH", path_of(at) + _APPLY, applied(at), APPLY_PATCH),
         ),
         (f"LIST of {OBJECTS}", 32, lambda _: request("GET", PATH)),
     )
     rows = [timed(f"{verb}, {where}", item, connections, n, pids) for verb, n, item in steps]
     rows.append(_fan_out(access, tls, request, where, pids))
-    timed("", lambda at: request("PATCH", one(at), _FREE, MERGE_PATCH), connections, OBJECTS, pids)
+    timed(
+        "", lambda at: request("PATCH", path_of(at), _FREE, MERGE_PATCH), connections, OBJECTS, pids
+    )
     delete = f"DELETE, {where}"
-    rows.append(timed(delete, lambda at: request("DELETE", one(at)), connections, OBJECTS, pids))
+    rows.append(
+        timed(delete, lambda at: request("DELETE", path_of(at)), connections, OBJECTS, pids)
+    )
     for connection in connections:
         connection.close()
     return rows
@@ -176,16 +180,16 @@ def timed(step: str, ask: Ask, connections: list[Connection], number: int, pids:
 
 
 def _row(step: str, number: int, wall: float, cpu: float, took: list[float]) -> Row:
-    known = cpu == cpu and cpu > 0
+    is_measured = cpu == cpu and cpu > 0
     return {
         "step": step,
         "wall_s": round(wall, 4),
         "per_s": round(number / wall),
         "p50_us": round(1e6 * percentile(took, 0.5), 1),
         "p99_us": round(1e6 * percentile(took, 0.99), 1),
-        "cpu_s": round(cpu, 4) if known else None,
-        "cpu_us_per_request": round(1e6 * cpu / number, 1) if known else None,
-        "per_core_s": round(number / cpu) if known else None,
+        "cpu_s": round(cpu, 4) if is_measured else None,
+        "cpu_us_per_request": round(1e6 * cpu / number, 1) if is_measured else None,
+        "per_core_s": round(number / cpu) if is_measured else None,
     }
 
 

@@ -70,11 +70,11 @@ class Looking:
             self.controller.enqueue(cluster)
         await _until(clusters[dead:], self.seen.__contains__)
         await asyncio.sleep(REST_SECONDS)
-        seen = [self.seen[cluster] for cluster in clusters[dead:]]
-        took = [at - began for at, _ in seen]
+        samples = [self.seen[cluster] for cluster in clusters[dead:]]
+        took = [at - began for at, _ in samples]
         return {
             "wall_s": round(max(took), 3),
-            "cpu_s": round(max(used for _, used in seen) - cpu, 3),
+            "cpu_s": round(max(used for _, used in samples) - cpu, 3),
             "p50_s": round(percentile(took, 0.5), 3),
             "p99_s": round(percentile(took, 0.99), 3),
         }
@@ -136,8 +136,8 @@ async def _idle() -> Row:
 async def _until(clusters: list[Key], is_well: Callable[[Key], bool]) -> None:
     """Every cluster is asked each time: that is what makes some of them well."""
     async with asyncio.timeout(PATIENCE):
-        left = clusters
-        while left := [cluster for cluster in left if not is_well(cluster)]:  # noqa: ASYNC110
+        clusters_left = clusters
+        while clusters_left := [cluster for cluster in clusters_left if not is_well(cluster)]:  # noqa: ASYNC110
             await asyncio.sleep(1)  # each round costs, too
 
 

@@ -31,8 +31,8 @@ async def conformance(request: AfterClusterUpgradeRequest) -> RetryResponse:
     replicas of this extension need no memory."""
     cluster, version = Key.of(request.cluster), request.kubernetes_version
     async with management_cluster() as management:
-        found = condition_of(await management.get(CLUSTERS, cluster))
-        if found.get("message") != version or found["status"] != "Unknown":
+        condition = condition_of(await management.get(CLUSTERS, cluster))
+        if condition.get("message") != version or condition["status"] != "Unknown":
             await tell(management, cluster, "Unknown", "TestsRun", version)
             return RetryResponse.wait(1, f"conformance tests of {version} run")
         try:
@@ -47,7 +47,7 @@ async def conformance(request: AfterClusterUpgradeRequest) -> RetryResponse:
 
 def condition_of(cluster: Document) -> Document:
     conditions = cluster.get("status", {}).get("conditions", [])
-    return next((one for one in conditions if one["type"] == CONDITION), {})
+    return next((condition for condition in conditions if condition["type"] == CONDITION), {})
 
 
 async def tell(management: Client, cluster: Key, status: str, reason: str, message: str) -> None:
@@ -69,13 +69,14 @@ async def tell(management: Client, cluster: Key, status: str, reason: str, messa
 
 def failed(nodes: Sequence[Document], version: str) -> list[str]:
     """What is wrong with the Nodes."""
-    found = [] if nodes else ["there are no Nodes"]
+    problems = [] if nodes else ["there are no Nodes"]
     for node in nodes:
         name, status = node["metadata"]["name"], node["status"]
         if not any(
-            one["type"] == "Ready" and one["status"] == "True" for one in status["conditions"]
+            condition["type"] == "Ready" and condition["status"] == "True"
+            for condition in status["conditions"]
         ):
-            found.append(f"{name} is not ready")
+            problems.append(f"{name} is not ready")
         if status["nodeInfo"]["kubeletVersion"] != version:
-            found.append(f"{name} is at {status['nodeInfo']['kubeletVersion']}, not {version}")
-    return found
+            problems.append(f"{name} is at {status['nodeInfo']['kubeletVersion']}, not {version}")
+    return problems

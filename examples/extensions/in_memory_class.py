@@ -58,7 +58,7 @@ async def generate_upgrade_plan(request: GenerateUpgradePlanRequest) -> Generate
     wanted, here = request.to_kubernetes_version, request.from_control_plane_kubernetes_version
     if wanted == here:  # workers follow
         return GenerateUpgradePlanResponse()
-    between = [f"v1.{one}.0" for one in range(minor_of(here) + 1, minor_of(wanted))]
+    between = [f"v1.{minor}.0" for minor in range(minor_of(here) + 1, minor_of(wanted))]
     return GenerateUpgradePlanResponse.through([*between, wanted])
 
 

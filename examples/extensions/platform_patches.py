@@ -34,11 +34,11 @@ extension = Extension()
 
 @extension.handles(DISCOVER_VARIABLES, name="platform-variables")
 async def variables(_: DiscoverVariablesRequest) -> DiscoverVariablesResponse:
-    found = [
+    definitions = [
         {"name": name, "required": False, "schema": {"openAPIV3Schema": schema}}
         for name, schema in SCHEMAS.items()
     ]
-    return DiscoverVariablesResponse(variables=found)
+    return DiscoverVariablesResponse(variables=definitions)
 
 
 @extension.handles(GENERATE_PATCHES, name="platform-patches")
@@ -67,7 +67,7 @@ def set_up_machine(machine: dict[str, Any], values: Variables, *nodes: str) -> N
     for node in nodes:
         registration = machine.setdefault(node, {}).setdefault("nodeRegistration", {})
         arguments = registration.setdefault("kubeletExtraArgs", [])
-        others = [one for one in arguments if one["name"] != "max-pods"]
+        others = [argument for argument in arguments if argument["name"] != "max-pods"]
         limit = {"name": "max-pods", "value": str(values.require("maxPods", int))}
         registration["kubeletExtraArgs"] = [*others, limit]
     machine["preKubeadmCommands"] = values.require("bootCommands", list[str])
@@ -83,9 +83,9 @@ async def check(request: ValidateTopologyRequest) -> ValidateTopologyResponse:
         if template.is_a(*CONTROL_PLANE):
             wanted = template.variables.require("registry", str)
             machine = template.spec.get("kubeadmConfigSpec", {})
-            found = machine.get("clusterConfiguration", {}).get("imageRepository")
-            if found != wanted:
+            repository = machine.get("clusterConfiguration", {}).get("imageRepository")
+            if repository != wanted:
                 return ValidateTopologyResponse.refuse(
-                    f"the control plane takes images from {found}, and not from {wanted}"
+                    f"the control plane takes images from {repository}, and not from {wanted}"
                 )
     return ValidateTopologyResponse()

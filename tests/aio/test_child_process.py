@@ -51,8 +51,8 @@ asyncio.run(main())
 """
 
 
-def command(folder: Path, *told: str) -> list[str]:
-    return [sys.executable, "-c", PROGRAM, str(folder), GRANDCHILD, *told]
+def command(folder: Path, *arguments: str) -> list[str]:
+    return [sys.executable, "-c", PROGRAM, str(folder), GRANDCHILD, *arguments]
 
 
 async def test_a_stop_is_asked_for_first(tmp_path: Path) -> None:

@@ -32,18 +32,20 @@ def heard(session: Session, data: bytes, step: int) -> list[Event]:
 )
 def test_what_is_reported_is_heard(headers: list[dict[str, str]], data: bytes, step: int) -> None:
     client, server = Session(client=True), Session(client=False)
-    streams = [client.open(one) for one in headers]
+    streams = [client.open(header) for header in headers]
     for stream in streams:
         client.send(stream, data, end=True)
-    found = heard(server, client.pending(), step)
-    opened = [StreamOpened(stream, one) for stream, one in zip(streams, headers, strict=True)]
-    assert found == [*opened, *(DataReceived(stream, data, ended=True) for stream in streams)]
+    events = heard(server, client.pending(), step)
+    opened = [StreamOpened(stream, header) for stream, header in zip(streams, headers, strict=True)]
+    assert events == [*opened, *(DataReceived(stream, data, ended=True) for stream in streams)]
     for stream in streams:
         server.accept(stream)
         server.send(stream, b"thanks")
         server.reset(stream)
     thanks = [
-        event for one in streams for event in (DataReceived(one, b"thanks"), StreamReset(one))
+        event
+        for stream in streams
+        for event in (DataReceived(stream, b"thanks"), StreamReset(stream))
     ]
     assert heard(client, server.pending(), step) == thanks
 
@@ -54,7 +56,10 @@ def test_much_data_goes_in_pieces() -> None:
     client.send(stream, b"x" * 100_000, end=True)
     _, *pieces = server.receive(client.pending())
     assert len(pieces) == 4
-    assert b"".join(one.data for one in pieces if isinstance(one, DataReceived)) == b"x" * 100_000
+    assert (
+        b"".join(piece.data for piece in pieces if isinstance(piece, DataReceived))
+        == b"x" * 100_000
+    )
 
 
 def test_a_ping_comes_back_once() -> None:

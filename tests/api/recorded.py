@@ -43,11 +43,11 @@ def check(record: Record) -> Iterable[str]:
 def check_default(record: Record, new: Document, old: Document | None) -> Iterable[str]:
     request = record.get("request") or {}
     try:
-        given = default(new, old, dry_run=bool(request.get("dryRun")))
+        result = default(new, old, dry_run=bool(request.get("dryRun")))
     except CannotDefault as error:
         return compared(record.get("error"), str(error))
-    given = {key: value for key, value in given.items() if key not in ("apiVersion", "kind")}
-    return compared(record.get("out") or record.get("error"), given)
+    result = {key: value for key, value in result.items() if key not in ("apiVersion", "kind")}
+    return compared(record.get("out") or record.get("error"), result)
 
 
 def causes(record: Record) -> list[tuple[str, str]]:

@@ -118,9 +118,9 @@ def test_a_bound_that_is_no_number_is_refused() -> None:
 @pytest.mark.parametrize("spec", [None, "text", 7, ["list"], {"template": "text"}])
 def test_what_has_the_wrong_type_is_left_for_the_schema(spec: Any) -> None:
     for kind in ("Machine", "MachineSet", "MachineDeployment"):
-        given = default(named(CORE, kind, spec))
+        document = default(named(CORE, kind, spec))
         if spec is not None and not isinstance(spec, dict):
-            assert given["spec"] == spec
+            assert document["spec"] == spec
 
 
 def test_other_kinds_are_none_of_our_business() -> None:

@@ -39,8 +39,8 @@ def test_it_is_made_again_when_a_source_changes(sources: Path) -> None:
 
 def test_a_broken_file_is_no_harm(sources: Path) -> None:
     print_cache.load_or_print("x", lambda: made("one"))
-    (kept,) = sources.rglob("*.json")
-    kept.write_bytes(kept.read_bytes()[:-5])
+    (file,) = sources.rglob("*.json")
+    file.write_bytes(file.read_bytes()[:-5])
     assert print_cache.load_or_print("x", lambda: made("two")) == made("two")
 
 

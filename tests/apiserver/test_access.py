@@ -62,7 +62,7 @@ def wanted(verb: str, resource: str = "", path: str | None = None, **more: Any) 
 
 
 @pytest.mark.parametrize(
-    ("one", "asked", "answer"),
+    ("access_rule", "attributes", "answer"),
     [
         (rule("get", "pods"), wanted("get", "pods"), True),
         (rule("get", "pods"), wanted("list", "pods"), False),
@@ -88,12 +88,12 @@ def wanted(verb: str, resource: str = "", path: str | None = None, **more: Any) 
         ({"nonResourceURLs": ["*"], "verbs": ["*"]}, wanted("get", "pods"), False),
     ],
 )
-def test_what_a_rule_allows(one: Document, asked: Attributes, answer: bool) -> None:
-    assert allows(one, asked) is answer
+def test_what_a_rule_allows(access_rule: Document, attributes: Attributes, answer: bool) -> None:
+    assert allows(access_rule, attributes) is answer
 
 
 @pytest.mark.parametrize(
-    ("owned", "asked", "lacking"),
+    ("owned", "wanted", "lacking"),
     [
         ([rule("get", "pods")], [rule("get", "pods")], []),
         ([rule("get list", "*")], [rule("get", "pods secrets")], []),
@@ -136,8 +136,8 @@ def test_what_a_rule_allows(one: Document, asked: Attributes, answer: bool) -> N
         ),
     ],
 )
-def test_what_rules_lack(owned: list[Document], asked: list[Document], lacking: list[str]) -> None:
-    assert [format_rule(document) for document in uncovered_rules(owned, asked)] == lacking
+def test_what_rules_lack(owned: list[Document], wanted: list[Document], lacking: list[str]) -> None:
+    assert [format_rule(document) for document in uncovered_rules(owned, wanted)] == lacking
 
 
 async def test_rights_come_and_go_with_roles_and_bindings() -> None:

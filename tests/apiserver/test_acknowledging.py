@@ -38,21 +38,21 @@ class SlowDisk:
         loop = asyncio.get_running_loop()
         at_once = loop.run_in_executor
 
-        def run(executor: None, work: Callable[..., None], *given: object) -> object:
+        def run(executor: None, work: Callable[..., None], *arguments: object) -> object:
             if getattr(work, "__func__", None) is not SqliteLog.write:
-                return at_once(executor, work, *given)
+                return at_once(executor, work, *arguments)
             done = loop.create_future()
-            group.create_task(self._write(done, work, given))
+            group.create_task(self._write(done, work, arguments))
             return done
 
         patch.setattr(loop, "run_in_executor", run)
 
     async def _write(
-        self, done: asyncio.Future[None], work: Callable[..., None], given: Sequence[object]
+        self, done: asyncio.Future[None], work: Callable[..., None], arguments: Sequence[object]
     ) -> None:
         self.reached.set()
         await self.free.wait()
-        work(*given)
+        work(*arguments)
         done.set_result(None)
 
     def stop(self) -> None:
@@ -160,15 +160,15 @@ def test_a_level_that_sqlite_does_not_set_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, synchronous: Synchronous
 ) -> None:
     class Deaf(sqlite3.Connection):
-        def execute(self, text: str, *given: object) -> sqlite3.Cursor:
+        def execute(self, text: str, *arguments: object) -> sqlite3.Cursor:
             if text.startswith("PRAGMA synchronous ="):
                 text = "PRAGMA synchronous = OFF"
-            return super().execute(text, *given)  # type: ignore[arg-type, unused-ignore]
+            return super().execute(text, *arguments)  # type: ignore[arg-type, unused-ignore]
 
     connect = sqlite3.connect
 
-    def deaf(*given: object, **named: object) -> sqlite3.Connection:
-        return connect(*given, **named, factory=Deaf)  # type: ignore[call-overload, no-any-return]
+    def deaf(*arguments: object, **named: object) -> sqlite3.Connection:
+        return connect(*arguments, **named, factory=Deaf)  # type: ignore[call-overload, no-any-return]
 
     monkeypatch.setattr(sqlite3, "connect", deaf)
     with pytest.raises(StoreError, match=r"cannot be written as durably as asked.*level 0"):

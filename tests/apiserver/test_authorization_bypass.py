@@ -203,16 +203,16 @@ async def test_long_questions_are_answered_and_not_kept() -> None:
         for length in (10, 100_000):
             request = {"verb": "get", "resource": "pods", "name": "x" * length}
             await alice.create(REVIEWS, {**review, "spec": {"resourceAttributes": request}})
-        kept = [len(str(key)) for key in grants._decided]
-        assert kept
-        assert max(kept) < 2000
+        lengths = [len(str(key)) for key in grants._decided]
+        assert lengths
+        assert max(lengths) < 2000
 
 
 OWN = "https://kubernetes.default.svc.cluster.local"
 
 
 @pytest.mark.parametrize(
-    ("has", "asked", "expected"),
+    ("has", "audiences", "expected"),
     [
         ([], [], [OWN]),
         ([], ["vault", OWN], [OWN]),
@@ -226,15 +226,15 @@ OWN = "https://kubernetes.default.svc.cluster.local"
     ],
 )
 async def test_a_review_tells_the_audiences_that_a_token_has(
-    has: list[str], asked: list[str], expected: list[str] | None
+    has: list[str], audiences: list[str], expected: list[str] | None
 ) -> None:
     async with running() as admin:
         account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}
         await admin.create(ACCOUNTS, account)
         api = {"apiVersion": "authentication.k8s.io/v1"}
         request = {**api, "kind": "TokenRequest", "spec": {"audiences": has}}
-        made = await admin.create(f"{ACCOUNTS}/robot/token", request)
-        spec = {"token": made["status"]["token"], "audiences": asked}
+        token = await admin.create(f"{ACCOUNTS}/robot/token", request)
+        spec = {"token": token["status"]["token"], "audiences": audiences}
         token_review = await admin.create(
             TOKEN_REVIEWS, {**api, "kind": "TokenReview", "spec": spec}
         )
@@ -245,18 +245,18 @@ async def test_a_review_tells_the_audiences_that_a_token_has(
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("audiences", "expected"),
     [((OWN,), (OWN,)), (("vault", OWN), (OWN,)), (("vault",), None), ((), None)],
 )
 def test_tokens_of_a_file_are_for_the_server_itself(
-    asked: tuple[str, ...], expected: tuple[str, ...] | None
+    audiences: tuple[str, ...], expected: tuple[str, ...] | None
 ) -> None:
     authentication = Authenticator({"secret": ALICE})
     if expected is None:
         with pytest.raises(InvalidToken, match=r"^invalid bearer token$"):
-            authentication.token_identity("secret", asked)
+            authentication.token_identity("secret", audiences)
     else:
-        identity = authentication.token_identity("secret", asked)
+        identity = authentication.token_identity("secret", audiences)
         assert (identity.user, identity.audiences) == (ALICE, expected)
 
 

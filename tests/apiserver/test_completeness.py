@@ -114,18 +114,18 @@ def test_a_log_cut_before_any_transaction_is_noticed(tmp_path: Path) -> None:
     size = (tmp_path / "here" / "store.db-wal").stat().st_size
     frames = (size - 32) // FRAME
     assert frames > 20
-    for kept in range(frames + 1):
-        there = copy_of(log, tmp_path / str(kept))
+    for frame in range(frames + 1):
+        there = copy_of(log, tmp_path / str(frame))
         with (there / "store.db-wal").open("r+b") as file:
-            file.truncate(32 + kept * FRAME)
-        if kept == frames:
+            file.truncate(32 + frame * FRAME)
+        if frame == frames:
             Store.open(there).close()
             continue
         with pytest.raises(DataLost, match=r"log .* missing or damaged"):
             Store.open(there)
-        if kept:  # what is left of the log stays, although SQLite deletes it
+        if frame:  # what is left of the log stays, although SQLite deletes it
             number = (there / "store.db-wal.damaged").stat().st_size
-            assert number == 32 + kept * FRAME
+            assert number == 32 + frame * FRAME
         with pytest.raises(DataLost, match="kapy up --accept-data-loss"):
             Store.open(there)
         accepted = Store.open(there, accept_loss=True)

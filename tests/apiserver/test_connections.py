@@ -36,8 +36,8 @@ USERS = {"admin": ADMIN, "alice": ALICE, "bob": BOB}
 class Doing:
     """A protocol that does what the test says."""
 
-    def __init__(self, *, asked: bool, busy: bool) -> None:
-        self.has_received_request, self.is_busy = asked, busy
+    def __init__(self, *, has_received: bool, busy: bool) -> None:
+        self.has_received_request, self.is_busy = has_received, busy
 
 
 class Socket:
@@ -58,7 +58,7 @@ def entered(
     if visit is not None:
         visit.transport = Socket()  # type: ignore[assignment]
         if user is not None:
-            visit.protocol = Doing(asked=True, busy=busy)
+            visit.protocol = Doing(has_received=True, busy=busy)
             if not visit.set_user(user):
                 visit.on_closed()
                 return None
@@ -210,15 +210,15 @@ async def talk(stack: AsyncExitStack, address: tuple[str, int]) -> Talk:
 async def test_idle_connections_keep_nobody_out() -> None:
     limit = ConnectionLimit(24)
     async with served(limit) as address, AsyncExitStack() as stack:
-        kept = await talk(stack, address)
-        await kept.send(get("/version", "admin"))
-        assert (await kept.answer()).status == 200
+        client = await talk(stack, address)
+        await client.send(get("/version", "admin"))
+        assert (await client.answer()).status == 200
         idle = []
         for _ in range(100):
             idle.append(await talk(stack, address))
             await asyncio.sleep(0)
-        await kept.send(get("/version", "admin"))
-        assert (await kept.answer()).status == 200
+        await client.send(get("/version", "admin"))
+        assert (await client.answer()).status == 200
         for token in ("admin", "alice"):
             new = await talk(stack, address)
             await new.send(get("/version", token))

@@ -12,15 +12,15 @@ from kapy.apiserver.resources.structs import WrongType
 
 
 @pytest.mark.parametrize(
-    ("document", "told"),
+    ("document", "message"),
     [
         ({"reason": 1, "type": 2}, "number into Go struct field Event.reason of type string"),
         ({"reason": 1, "eventTime": {}}, "object into Go struct field Event.eventTime of type"),
         ({"reason": 1, "series": {"lastObservedTime": "x"}}, 'parsing time "x"'),
     ],
 )
-def test_a_type_that_reads_itself_is_named_first(document: Any, told: str) -> None:
-    assert told in str(first_decoding_error(document, "core.v1.Event"))
+def test_a_type_that_reads_itself_is_named_first(document: Any, message: str) -> None:
+    assert message in str(first_decoding_error(document, "core.v1.Event"))
     assert first_decoding_error({"reason": "x"}, "core.v1.Event") is None
 
 
@@ -31,7 +31,7 @@ def test_a_struct_within_a_struct_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "told"),
+    ("document", "message"),
     [
         ({"metadata": "x"}, "cannot restore struct from: string"),
         ({"data": []}, "cannot restore map from slice"),
@@ -46,10 +46,10 @@ def test_a_struct_within_a_struct_is_named() -> None:
         ({"metadata": {"creationTimestamp": 1}}, "number into Go value of type string"),
     ],
 )
-def test_what_is_no_object_is_reported_without_json(document: Any, told: str) -> None:
+def test_what_is_no_object_is_reported_without_json(document: Any, message: str) -> None:
     with pytest.raises(WrongType) as caught:
         from_unstructured(document, "core.v1.ConfigMap")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_numbers_are_cut_as_go_cuts_them() -> None:

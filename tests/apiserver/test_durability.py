@@ -73,7 +73,7 @@ class Watcher:
 
     def hear(self, messages: Lines) -> None:
         """Apply a watcher's lines, which must have every acknowledged change up to the last one."""
-        seen: dict[int, tuple[str, str]] = {}
+        writes: dict[int, tuple[str, str]] = {}
         floor = self.revision
         for verb, *rest in messages:
             if verb == "list":
@@ -82,13 +82,13 @@ class Watcher:
             elif verb == "saw":
                 revision, name, value = int(rest[0]), rest[1], rest[2]
                 assert revision > self.revision, "doubled, or out of order"
-                self.revision, seen[revision] = revision, (name, value)
+                self.revision, writes[revision] = revision, (name, value)
                 self._learn(name, value)
         lost = {
             (int(revision), name, value)
             for _, name, value, revision in said_by(messages, "done")
             if value != "-" and floor < int(revision) <= self.revision
-        } - {(revision, *what) for revision, what in seen.items()}
+        } - {(revision, *what) for revision, what in writes.items()}
         assert lost == set()
 
     def _learn(self, name: str, value: str) -> None:

@@ -81,7 +81,7 @@ async def test_events_are_the_same_over_the_network(tmp_path: Path, directory: b
         result = await asking.create(GIZMOS, gizmo("a"))
         changed = await asking.merge(f"{GIZMOS}/a", {"spec": {"color": "blue"}})
         await asking.delete(f"{GIZMOS}/a")
-        left = await asking.create(GIZMOS, gizmo("b"))
+        document_left = await asking.create(GIZMOS, gizmo("b"))
         since = str(int(result["metadata"]["resourceVersion"]) - 1)
         resumed = await lines(asking, GIZMOS, 4, resourceVersion=since)
         assert [document["type"] for document in resumed] == [
@@ -93,9 +93,9 @@ async def test_events_are_the_same_over_the_network(tmp_path: Path, directory: b
         assert [document["object"] for document in resumed if document["type"] != "DELETED"] == [
             result,
             changed,
-            left,
+            document_left,
         ]
-        assert await lines(asking, GIZMOS, 1) == [{"type": "ADDED", "object": left}]
+        assert await lines(asking, GIZMOS, 1) == [{"type": "ADDED", "object": document_left}]
 
 
 async def test_what_a_changed_definition_makes_of_stored_objects_is_what_is_listed(

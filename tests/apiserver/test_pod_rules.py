@@ -86,7 +86,7 @@ def test_images_of_pods_have_no_blanks_around_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("container", "told"),
+    ("container", "message"),
     [
         ({"ports": [{"containerPort": 1}, {"containerPort": 1}]}, "duplicate port definition"),
         (
@@ -98,10 +98,10 @@ def test_images_of_pods_have_no_blanks_around_them() -> None:
         ({"resources": {"limits": {"memory": "1m"}}}, "fractional byte value"),
     ],
 )
-def test_what_is_unwise_in_a_pod_is_reported(container: Document, told: str) -> None:
+def test_what_is_unwise_in_a_pod_is_reported(container: Document, message: str) -> None:
     warnings = list(pod_warnings(spec_of(container), "spec"))
-    assert len(warnings) == bool(told)
-    assert all(told in text for text in warnings)
+    assert len(warnings) == bool(message)
+    assert all(message in text for text in warnings)
 
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -114,7 +114,7 @@ _NONE = "a null labelSelector results in matching no pod"
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "messages"),
     [
         ({"nodeSelector": {_MASTER: ""}}, [f"nodeSelector[{_MASTER}]: {_INSTEAD}"]),
         ({"affinity": {"nodeAffinity": {_REQUIRED: {"nodeSelectorTerms": [_OLD]}}}},
@@ -136,10 +136,10 @@ _NONE = "a null labelSelector results in matching no pod"
         ({"terminationGracePeriodSeconds": -1}, ["terminationGracePeriodSeconds: must be >= 0;"]),
     ],
 )  # fmt: skip
-def test_warnings_about_the_spec_of_a_pod(spec: Document, told: list[str]) -> None:
+def test_warnings_about_the_spec_of_a_pod(spec: Document, messages: list[str]) -> None:
     warnings = list(pod_warnings(spec, "spec"))
-    assert len(warnings) == len(told), warnings
-    for text, start in zip(warnings, told, strict=True):
+    assert len(warnings) == len(messages), warnings
+    for text, start in zip(warnings, messages, strict=True):
         assert text.startswith(f"spec.{start}"), warnings
 
 

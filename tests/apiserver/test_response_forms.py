@@ -16,7 +16,7 @@ from kapy.kube.errors import TooLarge
 
 
 @pytest.mark.parametrize(
-    ("struct", "given", "kept", "unknown"),
+    ("struct", "document", "expected", "unknown"),
     [
         ("core.v1.ConfigMap", {"data": {}, "odd": 1}, {"metadata": {}}, ["odd"]),
         ("core.v1.ConfigMap", {"immutable": False}, {"immutable": False, "metadata": {}}, []),
@@ -26,15 +26,15 @@ from kapy.kube.errors import TooLarge
     ],
 )
 def test_go_structs_keep_what_go_keeps(
-    struct: str, given: dict[str, Any], kept: dict[str, Any], unknown: list[str]
+    struct: str, document: dict[str, Any], expected: dict[str, Any], unknown: list[str]
 ) -> None:
     dropped: list[str] = []
-    assert decoder(struct)(given, None, dropped) == kept
+    assert decoder(struct)(document, None, dropped) == expected
     assert dropped == unknown
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("document", "sentence"),
     [
         ({"data": {"a": 1}}, "cannot unmarshal number into Go struct field ConfigMap.data of type"),
         ({"metadata": {"name": 5}}, "Go struct field ObjectMeta.metadata.name of type string"),
@@ -42,9 +42,9 @@ def test_go_structs_keep_what_go_keeps(
         ({"metadata": {"creationTimestamp": "now"}}, 'parsing time "now"'),
     ],
 )
-def test_a_value_of_the_wrong_type_is_named(given: dict[str, Any], sentence: str) -> None:
+def test_a_value_of_the_wrong_type_is_named(document: dict[str, Any], sentence: str) -> None:
     with pytest.raises(WrongType) as error:
-        decoder("core.v1.ConfigMap")(given, None, [])
+        decoder("core.v1.ConfigMap")(document, None, [])
     assert sentence in str(error.value)
 
 

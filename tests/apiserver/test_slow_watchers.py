@@ -39,15 +39,15 @@ async def test_a_watcher_who_does_not_read_is_cut_and_resumes(
             asking.watching(CONFIG_MAPS, resourceVersion=version) as slow,
             asking.watching(CONFIG_MAPS, resourceVersion=version) as quick,
         ):
-            seen = []
+            events = []
             for name in names:
                 await asking.create(CONFIG_MAPS, large(name))
-                seen += await taken(quick, 1)
+                events += await taken(quick, 1)
             assert [event async for event in slow] == []  # a gap would be worse than the end
-        assert [name for _, name in seen] == names
+        assert [name for _, name in events] == names
         monkeypatch.undo()
         async with asking.watching(CONFIG_MAPS, resourceVersion=version) as again:
-            assert await taken(again, 6) == seen
+            assert await taken(again, 6) == events
         result = await scraped(calls)
         assert result.sum("apiserver_terminated_watchers_total", resource="configmaps") == 1
 
@@ -112,11 +112,11 @@ async def test_a_connection_that_nobody_reads_is_ended(monkeypatch: pytest.Monke
             asking.watching(CONFIG_MAPS) as other,
         ):
             await until(lambda: len(feeds) == 2)
-            seen = 0
+            count = 0
             async with asyncio.timeout(LIMIT):
                 while len(feeds) > 1:
-                    await asking.create(CONFIG_MAPS, large(f"a{seen}"))
-                    seen += len(await taken(other, 1))
+                    await asking.create(CONFIG_MAPS, large(f"a{count}"))
+                    count += len(await taken(other, 1))
                     await asyncio.sleep(0.001)
-            assert seen > 10
+            assert count > 10
             await until(lambda: server.context.metrics.cut["configmaps"] == 1)

@@ -145,8 +145,8 @@ async def test_a_migration_is_all_or_nothing_and_keeps_what_was(
     assert _schema(tmp_path / "store.db") == before
     Store.open(tmp_path).close()
     assert _schema(tmp_path / "store.db") != before
-    kept = tmp_path / "store.db.schema-1"
-    assert (_schema(kept), kept.stat().st_mode & 0o777) == (before, 0o600)
+    copy = tmp_path / "store.db.schema-1"
+    assert (_schema(copy), copy.stat().st_mode & 0o777) == (before, 0o600)
 
 
 def _schema(path: Path) -> tuple[str, int]:

@@ -298,8 +298,8 @@ async def test_a_kind_that_was_replaced_is_not_remembered() -> None:
             await asking.create(GIZMOS, gizmo(f"g{number}", replicas=2))
             await asking.merge(definition, {"spec": {"names": {"shortNames": [f"s{number}"]}}})
         served = asking.server.context.registry.find("example.dev", "v1", "gizmos")
-        known = [kind for kind, _ in asking.server.context.admission.by_resource if kind.custom]
-        assert all(kind is served for kind in known)
+        kinds = [kind for kind, _ in asking.server.context.admission.by_resource if kind.custom]
+        assert all(kind is served for kind in kinds)
 
 
 async def test_a_patch_leaves_what_it_does_not_touch_the_same_object() -> None:

@@ -279,9 +279,9 @@ def test_data_are_replaced_by_force_only_and_kept_aside(folder: Folder) -> None:
         restore(folder, file)
     restore(folder, file, force=True)
     assert len(revisions(folder)[1]) == 1
-    kept = Store.open(folder.path / "data.replaced")
-    assert len(kept.table("configmaps")) == 2
-    kept.close()
+    backup = Store.open(folder.path / "data.replaced")
+    assert len(backup.table("configmaps")) == 2
+    backup.close()
 
 
 def test_a_plane_that_runs_is_left_alone(folder: Folder) -> None:

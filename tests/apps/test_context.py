@@ -61,7 +61,7 @@ def test_a_context_that_another_plane_took_over_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "environ", "expected"),
+    ("flag", "environ", "expected"),
     [
         ("/x/config", "/y/config", "/x/config"),
         ("", "/y/config:/z/config", "/z/config"),
@@ -69,8 +69,8 @@ def test_a_context_that_another_plane_took_over_stays(tmp_path: Path) -> None:
     ],
 )
 def test_it_is_written_where_kubectl_looks(
-    given: str, environ: str, expected: str, monkeypatch: pytest.MonkeyPatch
+    flag: str, environ: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("KUBECONFIG", environ)
-    assert kubeconfig_path(given) == Path(expected)
+    assert kubeconfig_path(flag) == Path(expected)

@@ -92,10 +92,10 @@ def test_an_authority_that_ends_within_a_year_is_reported(
     assert "ends at 2035-12-30 00:00:00 UTC" in caplog.text
 
 
-@pytest.mark.parametrize("kept", [True, False])
-def test_a_clock_before_the_time_is_refused(tmp_path: Path, kept: bool) -> None:
+@pytest.mark.parametrize("is_allowed", [True, False])
+def test_a_clock_before_the_time_is_refused(tmp_path: Path, is_allowed: bool) -> None:
     serving = Serving(pki=tmp_path)
-    if kept:
+    if is_allowed:
         issue_credentials(serving, EPOCH)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     with pytest.raises(UnusableCredentials, match=r"says 1970-01-01 00:00:00 UTC.*set it"):

@@ -41,11 +41,11 @@ def manifest(*names: str, content: bytes = b"x", **more: Any) -> bytes:
 
 
 def archive(
-    *members: tuple[tarfile.TarInfo, bytes], told: bytes | None = None, **options: Any
+    *members: tuple[tarfile.TarInfo, bytes], first_member: bytes | None = None, **options: Any
 ) -> bytes:
     result = io.BytesIO()
     with tarfile.open(fileobj=result, mode="w", **options) as tar:
-        first = manifest() if told is None else told
+        first = manifest() if first_member is None else first_member
         for member, content in ((info("manifest.json"), first), *members):
             member.size = len(content) if member.isreg() else 0
             tar.addfile(member, io.BytesIO(content))
@@ -74,26 +74,27 @@ OUTSIDE = ("../evil", "/tmp/evil", "data/../../evil", "data/sub/evil", "pki/..",
 BACKUPS: dict[str, bytes] = {
     **{f"the name {name!r}": archive(ITSELF, (info(name), b"x")) for name in OUTSIDE},
     **{
-        f"the name {name!r}, told": archive(ITSELF, (info(name), b"x"), told=manifest(name))
+        f"the name {name!r}, told": archive(ITSELF, (info(name), b"x"), first_member=manifest(name))
         for name in OUTSIDE
     },
     "a symbolic link": archive((info(STORE, type=tarfile.SYMTYPE, linkname="/etc/passwd"), b"")),
     "a hard link": archive((info(STORE, type=tarfile.LNKTYPE, linkname="manifest.json"), b"")),
     "a device": archive((info(STORE, type=tarfile.CHRTYPE, devmajor=1, devminor=5), b"")),
     "a device that is told as empty": archive(
-        (info(STORE, type=tarfile.CHRTYPE, devmajor=1, devminor=5), b""), told=manifest(content=b"")
+        (info(STORE, type=tarfile.CHRTYPE, devmajor=1, devminor=5), b""),
+        first_member=manifest(content=b""),
     ),
     "a pipe": archive((info(STORE, type=tarfile.FIFOTYPE), b"")),
     "a folder": archive((info(STORE, type=tarfile.DIRTYPE), b"")),
     "a member twice": archive(ITSELF, ITSELF),
     "a member that is larger than told": archive((info(STORE), b"x" * 5000)),
     "another member first": archive(ITSELF)[2 * 512 :],
-    "more than the disk holds": archive(ITSELF, told=manifest(size=1 << 60)),
-    "a negative size": archive(ITSELF, told=manifest(size=-5)),
-    "a sparse file": archive(told=manifest(size=1 << 50))[:-10240] + sparse(STORE, 1 << 50),
+    "more than the disk holds": archive(ITSELF, first_member=manifest(size=1 << 60)),
+    "a negative size": archive(ITSELF, first_member=manifest(size=-5)),
+    "a sparse file": archive(first_member=manifest(size=1 << 50))[:-10240] + sparse(STORE, 1 << 50),
     "a sparse manifest": sparse("manifest.json", 1 << 50),
     "a long header": bomb(1 << 20) + archive(ITSELF),
-    "deep JSON": archive(ITSELF, told=b"[" * 100_000),
+    "deep JSON": archive(ITSELF, first_member=b"[" * 100_000),
     "a gzip bomb": gzip.compress(bomb(1 << 26), 9),
     "half of gzip": gzip.compress(archive(ITSELF))[:100],
     "no gzip at all": b"\x1f\x8b" + b"\xff" * 100,
@@ -107,8 +108,8 @@ def test_a_backup_that_is_none_is_refused_and_touches_nothing(what: str, tmp_pat
     folder.path.mkdir()
     with pytest.raises(UnusableBackup):
         restore(folder, io.BytesIO(BACKUPS[what]))
-    left = {path.name for path in tmp_path.rglob("*")} - {"plane", "lock"}
-    assert not {text for text in left if not text.endswith("lock")}, left
+    paths = {path.name for path in tmp_path.rglob("*")} - {"plane", "lock"}
+    assert not {text for text in paths if not text.endswith("lock")}, paths
     assert not Path("/tmp/evil").exists()
 
 

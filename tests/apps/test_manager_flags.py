@@ -130,12 +130,12 @@ async def test_every_concurrency_is_that_of_a_controller() -> None:
     wanted = {name: number for number, name in enumerate(CONCURRENCY, start=1)}
     gates = replace(EMBEDDED_GATES, runtime_sdk=True)
     async with plane(concurrency=wanted, gates=gates) as there:
-        given = {
+        concurrency = {
             controller.name: controller.concurrency for controller in there.runtime.controllers
         }
-        given["clustercache"] = there.cluster_cache.controller.concurrency
-        given["clustertopology"] = given["topology/cluster"]
-    assert {name: given.get(name) for name in wanted} == wanted
+        concurrency["clustercache"] = there.cluster_cache.controller.concurrency
+        concurrency["clustertopology"] = concurrency["topology/cluster"]
+    assert {name: concurrency.get(name) for name in wanted} == wanted
 
 
 async def test_in_a_sync_period_everything_is_looked_at_and_nothing_written() -> None:
@@ -236,12 +236,12 @@ def test_feature_gates_are_read(texts: Sequence[str], changed: dict[str, bool]) 
 
 
 def test_what_is_not_said_of_gates_is_as_usual_where_the_controllers_run() -> None:
-    given: dict[str, list[str]] = {"feature-gates": ["RuntimeSDK=true"]}
-    assert not controller_config(given).manager.gates.cluster_topology
-    embedded = controller_config(given, gates=EMBEDDED_GATES).manager.gates
+    flags: dict[str, list[str]] = {"feature-gates": ["RuntimeSDK=true"]}
+    assert not controller_config(flags).manager.gates.cluster_topology
+    embedded = controller_config(flags, gates=EMBEDDED_GATES).manager.gates
     assert (embedded.cluster_topology, embedded.runtime_sdk) == (True, True)
-    given["feature-gates"].append("AllAlpha=false")
-    closed = controller_config(given, gates=EMBEDDED_GATES).manager.gates
+    flags["feature-gates"].append("AllAlpha=false")
+    closed = controller_config(flags, gates=EMBEDDED_GATES).manager.gates
     assert (closed.cluster_topology, closed.runtime_sdk) == (False, True)
 
 

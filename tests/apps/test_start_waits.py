@@ -41,12 +41,12 @@ async def test_a_provider_whose_kinds_are_not_there_does_not_start(
 
 
 async def test_a_wait_reports_what_it_waits_for_now(caplog: pytest.LogCaptureFixture) -> None:
-    left = ["a", "b"]
+    subjects = ["a", "b"]
 
     async def wait() -> None:
-        async with wait_with_limit(lambda: left[-1], limit=20):
+        async with wait_with_limit(lambda: subjects[-1], limit=20):
             await asyncio.sleep(6)
-            left.append("a")
+            subjects.append("a")
             await asyncio.sleep(1000)
 
     with pytest.raises(NotStarted, match="the plane waited 20 s for a"):

@@ -103,14 +103,16 @@ async def test_whatever_the_system_refuses_is_reported(
     for turn in range(20):
         calls, folder = 0, Folder(tmp_path / f"{turn}")
 
-        def refusing(path: object, *given: object, **named: object) -> object:
+        def refusing(path: object, *arguments: object, **named: object) -> object:
             nonlocal calls
-            writes = call != "open" or bool(given and int(str(given[0])) & (os.O_RDWR | os.O_CREAT))
+            writes = call != "open" or bool(
+                arguments and int(str(arguments[0])) & (os.O_RDWR | os.O_CREAT)
+            )
             if writes and (isinstance(path, int) or str(path).startswith(there)):
                 calls += 1
                 if calls == turn + 1:  # noqa: B023
                     raise OSError(number, kernel, None if isinstance(path, int) else str(path))
-            return real(path, *given, **named)
+            return real(path, *arguments, **named)
 
         with monkeypatch.context() as patch:
             patch.setattr(os, call, refusing)

@@ -44,8 +44,8 @@ def fleet() -> list[Document]:
     return objects
 
 
-def say(**told: Any) -> None:
-    sys.stdout.write(json.dumps(told) + "\n")
+def say(**values: Any) -> None:
+    sys.stdout.write(json.dumps(values) + "\n")
     sys.stdout.flush()
 
 

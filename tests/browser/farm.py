@@ -176,37 +176,37 @@ async def _fill(plane: ManagementPlane, herd: int) -> None:
 
 def managed(name: str) -> Document:
     """The Cluster of the sample class, by another name."""
-    found = deepcopy(class_sample()[-1])
-    found["metadata"]["name"] = name
-    return found
+    cluster = deepcopy(class_sample()[-1])
+    cluster["metadata"]["name"] = name
+    return cluster
 
 
 def herd_member(name: str, namespace: str) -> Document:
     """A Cluster that is paused: nobody works on it."""
-    found = managed(name)
-    found["metadata"] |= {"namespace": namespace, "labels": {"tier": "herd"}}
-    found["spec"] |= {"paused": True}
-    found["spec"]["topology"]["classRef"]["namespace"] = "default"
-    return found
+    cluster = managed(name)
+    cluster["metadata"] |= {"namespace": namespace, "labels": {"tier": "herd"}}
+    cluster["spec"] |= {"paused": True}
+    cluster["spec"]["topology"]["classRef"]["namespace"] = "default"
+    return cluster
 
 
 def _without_infrastructure(name: str) -> list[Document]:
-    return [one for one in _renamed(name) if one["kind"] != "DevCluster"]
+    return [item for item in _renamed(name) if item["kind"] != "DevCluster"]
 
 
 def _slow_workers(name: str) -> list[Document]:
     """A cluster whose workers' machines do not start within an hour."""
     objects = _renamed(name)
-    for one in objects:
-        if one["kind"] == "DevMachineTemplate" and "md" in one["metadata"]["name"]:
-            memory = one["spec"]["template"]["spec"]["backend"]["inMemory"]
+    for item in objects:
+        if item["kind"] == "DevMachineTemplate" and "md" in item["metadata"]["name"]:
+            memory = item["spec"]["template"]["spec"]["backend"]["inMemory"]
             memory["vm"] = {"provisioning": {"startupDuration": "1h"}}
     return objects
 
 
 def _renamed(name: str) -> list[Document]:
-    found: list[Document] = json.loads(json.dumps(list(sample())).replace("capybara", name))
-    return found
+    items: list[Document] = json.loads(json.dumps(list(sample())).replace("capybara", name))
+    return items
 
 
 async def _grant(plane: ManagementPlane) -> None:
@@ -228,7 +228,7 @@ async def _add_hostile(plane: ManagementPlane) -> None:
     """A cluster whose texts try to be a page of their own."""
     hostile = herd_member("viper", "south")
     hostile["spec"]["topology"]["variables"] = [{"name": "nodeLabels", "value": {"a": HACK}}]
-    found = await plane.client.create(Cluster.RESOURCE, hostile)
+    cluster = await plane.client.create(Cluster.RESOURCE, hostile)
     condition = {
         "type": "Available", "status": "False", "reason": "Odd", "message": HACK,
         "lastTransitionTime": "2026-01-01T00:00:00Z",
@@ -240,7 +240,7 @@ async def _add_hostile(plane: ManagementPlane) -> None:
         subresource="status",
     )
     about = {"kind": "Cluster", "namespace": "south", "name": "viper", "apiVersion": "x/v1",
-             "uid": found["metadata"]["uid"]}  # fmt: skip
+             "uid": cluster["metadata"]["uid"]}  # fmt: skip
     metadata = {"name": "viper.1", "namespace": "south"}
     event = {**_object(EVENTS, metadata), "involvedObject": about, "reason": HACK[:60],
              "message": HACK, "type": "Warning", "firstTimestamp": "2026-01-01T00:00:00Z",

@@ -72,13 +72,17 @@ class Operator:
     def machines(self) -> list[Machine]:
         """Its machines that are no control plane."""
         items = self.farm.do(self.farm.plane.client.list(Machine, "default")).items
-        return [one for one in items if one.metadata.name.startswith(f"{self.name}-md-0")]
+        return [
+            machine for machine in items if machine.metadata.name.startswith(f"{self.name}-md-0")
+        ]
 
     def until(self, holds: Callable[[], bool]) -> None:
         """Wait until something holds."""
         deadline = time.monotonic() + LIMIT
         while not holds():
-            assert time.monotonic() < deadline, [one.metadata.name for one in self.machines()]
+            assert time.monotonic() < deadline, [
+                machine.metadata.name for machine in self.machines()
+            ]
             time.sleep(0.1)
 
 
@@ -133,13 +137,13 @@ def test_each_action_is_previewed_and_then_done(operator: Operator, tmp_path: Pa
 
 
 def _roll_out(operator: Operator) -> None:
-    before = {one.metadata.name for one in operator.machines()}
-    deployment = next(one.metadata.labels["cluster.x-k8s.io/deployment-name"]
-                      for one in operator.machines())  # fmt: skip
+    before = {machine.metadata.name for machine in operator.machines()}
+    deployment = next(machine.metadata.labels["cluster.x-k8s.io/deployment-name"]
+                      for machine in operator.machines())  # fmt: skip
     operator.act(f"Roll out {deployment} anew", "kubectl patch machinedeployments", '"after":')
 
     def are_new() -> bool:
-        names = {one.metadata.name for one in operator.machines()}
+        names = {machine.metadata.name for machine in operator.machines()}
         return len(names) == 3 and not names & before
 
     operator.until(are_new)
@@ -156,16 +160,16 @@ def _approve_upgrades(operator: Operator) -> None:
     holds = operator.page.locator("section.waits")
     expect(holds).to_contain_text("upgrade held by an annotation")
     expect(holds).to_contain_text("hooks are blocking")
-    assert {one.spec.version for one in operator.machines()} == {"v1.34.0"}
+    assert {machine.spec.version for machine in operator.machines()} == {"v1.34.0"}
     operator.act(f"Approve the upgrade: remove {HOLD}", "kubectl patch clusters", HOLD)
     operator.page.goto(f"{operator.farm.url}clusters/default/{operator.name}")
     expect(
         operator.page.locator("table.rollouts tr", has_text="KubeadmControlPlane")
     ).to_contain_text(NEW)
     expect(holds).to_contain_text("deferred")
-    assert {one.spec.version for one in operator.machines()} == {"v1.34.0"}
+    assert {machine.spec.version for machine in operator.machines()} == {"v1.34.0"}
     operator.act("Approve the upgrade of workers md-0", "kubectl patch clusters")
-    operator.until(lambda: [one.spec.version for one in operator.machines()] == [NEW] * 3)
+    operator.until(lambda: [machine.spec.version for machine in operator.machines()] == [NEW] * 3)
 
 
 def _delete_machine_without_drain(operator: Operator, path: Path) -> None:
@@ -178,14 +182,17 @@ def _delete_machine_without_drain(operator: Operator, path: Path) -> None:
     _run([*workload, "wait", "--for=condition=Available", "deployment/web", "--timeout=60s"])
     place = "{.items[0].spec.nodeName}"
     node = _run([*workload, "get", "pods", "-l", "app=web", "-o", f"jsonpath={place}"])
-    nodes = {one.status.node_ref and one.status.node_ref.name: one for one in operator.machines()}
+    nodes = {
+        machine.status.node_ref and machine.status.node_ref.name: machine
+        for machine in operator.machines()
+    }
     name = nodes[node].metadata.name
     operator.act(f"Delete Machine {name}", "kubectl delete machines")
     operator.page.goto(f"{operator.farm.url}clusters/default/{operator.name}")
     expect(operator.page.locator("section.waits")).to_contain_text("disruption budget")
-    assert name in {one.metadata.name for one in operator.machines()}
+    assert name in {machine.metadata.name for machine in operator.machines()}
     operator.act(f"Skip the drain of Machine {name}", "kubectl patch machines")
-    operator.until(lambda: name not in {one.metadata.name for one in operator.machines()})
+    operator.until(lambda: name not in {machine.metadata.name for machine in operator.machines()})
 
 
 def _kubeconfig(operator: Operator, secret: Key) -> bytes:

@@ -39,7 +39,9 @@ def _serious(page: Page) -> list[str]:
     """The serious findings of axe."""
     violations = Axe().run(page).response["violations"]
     return [
-        f"{one['id']}: {one['nodes'][0]['html']}" for one in violations if one["impact"] in SERIOUS
+        f"{violation['id']}: {violation['nodes'][0]['html']}"
+        for violation in violations
+        if violation["impact"] in SERIOUS
     ]
 
 
@@ -205,4 +207,4 @@ def test_axe_finds_nothing_serious(browser: Browser, farm: Farm) -> None:
             if scheme == "dark" and "heron" not in path:
                 _picture(page, "phone-fleet")
         context.close()
-    assert {key: found for key, found in findings.items() if found} == {}
+    assert {key: violations for key, violations in findings.items() if violations} == {}

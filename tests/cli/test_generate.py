@@ -125,7 +125,7 @@ def test_warnings_of_components_do_not_disturb_their_yaml(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("cluster",), "please specify a cluster name"),
         (CLUSTER, "value for variables [KUBERNETES_VERSION] is not set"),
@@ -146,12 +146,12 @@ def test_warnings_of_components_do_not_disturb_their_yaml(
     ],
 )
 def test_what_cannot_be_generated_is_one_sentence_and_exit_code_1(
-    folder: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], told: str
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
     assert generate(*arguments) == 1
     error = capsys.readouterr().err
     assert error.startswith("Error: ")
-    assert told in error
+    assert message in error
     assert len(error.strip().splitlines()) == 1
 
 

@@ -79,12 +79,12 @@ async def test_warnings_of_servers_are_shown_once(hidden: str, shown: list[str])
         "Older is deprecated; use New",
         _FINALIZERS.replace('"', '\\"'),
     ]
-    seen: list[str] = []
+    warnings: list[str] = []
 
     async def server(_: Request) -> Reply:
         return Reply(200, {}, {"warning": "\n".join(f'299 - "{text}"' for text in messages)})
 
-    warned = WarningPrinter(server, hidden, seen.append)
+    warned = WarningPrinter(server, hidden, warnings.append)
     await warned(Request("GET", "/"))
     await warned(Request("GET", "/"))
-    assert seen == [f"[API Server Warning] {text}" for text in shown]
+    assert warnings == [f"[API Server Warning] {text}" for text in shown]

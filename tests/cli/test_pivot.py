@@ -55,8 +55,8 @@ def test_what_removes_the_rest_is_reported(home: Path, folder: str, command: str
 
 
 def test_clusters_that_stay_keep_their_management_cluster(home: Path) -> None:
-    left = Leftovers((Key("other", "shop"),), (CORE,))
-    hints = _hints_after_forward(GIVEN, home / "prod.kubeconfig", None, left)
+    leftovers = Leftovers((Key("other", "shop"),), (CORE,))
+    hints = _hints_after_forward(GIVEN, home / "prod.kubeconfig", None, leftovers)
     assert hints[-3:] == [
         "  Cluster other/shop",
         "  its providers (cluster-api)",

@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "found"),
+    ("arguments", "expected_name"),
     [
         (["foo"], ("clusterctl-foo", 1)),
         (["foo", "x"], ("clusterctl-foo", 1)),
@@ -34,9 +34,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_the_longest_name_counts(
-    arguments: list[str], found: tuple[str, int] | None, folder: Path
+    arguments: list[str], expected_name: tuple[str, int] | None, folder: Path
 ) -> None:
-    expected = None if found is None else (str(folder / found[0]), found[1])
+    expected = None if expected_name is None else (str(folder / expected_name[0]), expected_name[1])
     assert plugin_for(arguments) == expected
 
 

@@ -193,10 +193,10 @@ def test_an_unexpected_error_has_no_traceback() -> None:
     ) == "unexpected ValueError: x (KAPY_DEBUG=1 shows where; " + ("please report it)")
 
 
-@pytest.mark.parametrize("found", ["/usr/bin/kapy", None])
+@pytest.mark.parametrize("path", ["/usr/bin/kapy", None])
 def test_next_steps_name_the_command_as_it_can_be_typed(
-    monkeypatch: pytest.MonkeyPatch, found: str | None
+    monkeypatch: pytest.MonkeyPatch, path: str | None
 ) -> None:
-    monkeypatch.setattr("shutil.which", lambda _: found)
+    monkeypatch.setattr("shutil.which", lambda _: path)
     monkeypatch.setattr(sys, "argv", ["./.venv/bin/kapy", "quickstart"])
-    assert own_name() == ("kapy" if found else "./.venv/bin/kapy")
+    assert own_name() == ("kapy" if path else "./.venv/bin/kapy")

@@ -52,9 +52,9 @@ class Terminal:
         """Read until a pattern occurs; what was said before is forgotten then."""
         deadline = time.monotonic() + LIMIT
         while not (match := re.search(pattern, self.said)):
-            left = deadline - time.monotonic()
-            assert left > 0, f"{pattern} is not in {self.said!r}"
-            if select.select([self.handle], [], [], left)[0]:
+            seconds = deadline - time.monotonic()
+            assert seconds > 0, f"{pattern} is not in {self.said!r}"
+            if select.select([self.handle], [], [], seconds)[0]:
                 self.said += os.read(self.handle, 1 << 16).decode(errors="replace")
         self.said = self.said[match.end() :]
 

@@ -22,7 +22,7 @@ def test_a_service_has_a_place(text: str, service: tuple[str, str, int], url: st
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("values", "sentence"),
     [
         (["s=host:1"], "'s=host:1' has not the form NAMESPACE/NAME[:PORT]=HOST:PORT"),
         (["n/s"], "'n/s' has not the form NAMESPACE/NAME[:PORT]=HOST:PORT"),
@@ -33,7 +33,7 @@ def test_a_service_has_a_place(text: str, service: tuple[str, str, int], url: st
         (["n/s=a:1", "n/s=b:1"], "two places of n/s are given"),
     ],
 )
-def test_what_is_wrong_is_said(given: list[str], sentence: str) -> None:
+def test_what_is_wrong_is_said(values: list[str], sentence: str) -> None:
     with pytest.raises(click.BadParameter) as refused:
-        services_of({"webhook_service": tuple(given)})
+        services_of({"webhook_service": tuple(values)})
     assert sentence in refused.value.format_message()

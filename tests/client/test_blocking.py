@@ -23,14 +23,14 @@ Answer = tuple[int, dict[str, str], object]
 @contextmanager
 def answering(*answers: Answer) -> Iterator[tuple[Client, list[str]]]:
     """A server that gives these answers in turn; what it was asked is noted."""
-    left, request = list(answers), []
+    remaining, request = list(answers), []
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
             request.append(f"{self.path} {self.headers['authorization']}")
-            status, headers, body = left.pop(0)
+            status, headers, body = remaining.pop(0)
             content = json.dumps(body).encode()
             self.send_response(status)
             for name, value in {"Content-Type": "application/json", **headers}.items():

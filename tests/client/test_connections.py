@@ -148,10 +148,10 @@ async def socks(refuses: bool = False) -> AsyncIterator[tuple[str, list[str]]]:
         _, methods = await reader.readexactly(2)
         assert 2 in await reader.readexactly(methods)
         writer.write(b"\x05\x02")
-        told = [
+        credentials = [
             (await reader.readexactly((await reader.readexactly(n))[-1])).decode() for n in (2, 1)
         ]
-        assert told == ["me", "s3cret"]
+        assert credentials == ["me", "s3cret"]
         writer.write(b"\x01\x00")
         *_, kind = await reader.readexactly(4)
         assert kind == 3  # a name

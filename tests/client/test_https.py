@@ -197,9 +197,9 @@ async def test_a_watch_streams_events_however_long_they_are() -> None:
             await client.create(CONFIG_MAPS, config_map("a", x="1"))
             await client.patch(CONFIG_MAPS, Key("default", "a"), {"data": {"x": "2" * 700_000}})
             await client.delete(CONFIG_MAPS, Key("default", "a"))
-            seen = [await anext(events) for _ in range(3)]
-        assert [event.type for event in seen] == ["ADDED", "MODIFIED", "DELETED"]
-        assert len(seen[1].document["data"]["x"]) == 700_000
+            events_read = [await anext(events) for _ in range(3)]
+        assert [event.type for event in events_read] == ["ADDED", "MODIFIED", "DELETED"]
+        assert len(events_read[1].document["data"]["x"]) == 700_000
 
 
 @pytest.mark.sockets

@@ -40,14 +40,14 @@ DOCUMENTS = st.dictionaries(st.text(max_size=3), VALUES, max_size=3)
 def test_documents_are_found_wherever_they_are_cut(
     documents: list[Document], indent: int | None, between: str, ascii_only: bool, cut: int
 ) -> None:
-    texts = (json.dumps(one, indent=indent, ensure_ascii=ascii_only) for one in documents)
+    texts = (json.dumps(document, indent=indent, ensure_ascii=ascii_only) for document in documents)
     body = between.join(texts).encode()
-    events, found = JsonStream(b"", 1 << 20), []
+    events, documents_read = JsonStream(b"", 1 << 20), []
     for begin in range(0, len(body), cut):
         events.feed(body[begin : begin + cut])
-        while (one := events.next()) is not None:
-            found.append(one)
-    assert found == documents
+        while (parsed := events.next()) is not None:
+            documents_read.append(parsed)
+    assert documents_read == documents
     assert not events.has_rest
 
 

@@ -89,7 +89,7 @@ async def test_requests_are_those_of_any_other_client() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "found", "connections"),
+    ("answers", "expected", "connections"),
     [
         ([CHUNKED, CHUNKED], (200, {"major": "1"}), 1),
         ([OK + BODY, None], (200, {"major": "1"}), 2),
@@ -100,18 +100,18 @@ async def test_requests_are_those_of_any_other_client() -> None:
     ],
 )
 async def test_what_may_come(
-    answers: list[bytes | None], found: tuple[int, object] | str, connections: int
+    answers: list[bytes | None], expected: tuple[int, object] | str, connections: int
 ) -> None:
     async with asked() as (peer, transport):
         peer.answers = answers
-        if isinstance(found, str):
-            with pytest.raises(Unreachable, match=found):
+        if isinstance(expected, str):
+            with pytest.raises(Unreachable, match=expected):
                 await transport.probe(VERSION)
             return
         for _ in range(2):
             reply = await transport.probe(VERSION)
-        assert reply.status == found[0]
-        assert found[1] is None or reply.body == found[1]
+        assert reply.status == expected[0]
+        assert expected[1] is None or reply.body == expected[1]
         assert peer.connections == connections
 
 

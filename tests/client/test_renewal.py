@@ -228,15 +228,17 @@ def test_a_kubeconfig_names_a_program_beside_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("exec_config", "words"),
     [
         ({"command": "login"}, "it can be client.authentication.k8s.io/v1 or"),
         ({"apiVersion": VERSION}, "names no command"),
         ({"apiVersion": VERSION, "command": "x", "interactiveMode": "Always"}, "is Always"),
     ],
 )
-def test_a_program_that_cannot_be_run_is_told(tmp_path: Path, asked: Document, words: str) -> None:
-    (tmp_path / "config").write_text(config({"exec": asked}))
+def test_a_program_that_cannot_be_run_is_told(
+    tmp_path: Path, exec_config: Document, words: str
+) -> None:
+    (tmp_path / "config").write_text(config({"exec": exec_config}))
     with pytest.raises(KubeconfigError, match=words):
         files.load([tmp_path / "config"])
 
@@ -313,7 +315,7 @@ async def test_a_certificate_that_is_renewed_in_its_file_is_used(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("server", "direct", "found"),
+    ("server", "direct", "expected"),
     [
         ("https://api:6443", "", "http://p"),
         ("http://api", "", ""),
@@ -331,10 +333,10 @@ async def test_a_certificate_that_is_renewed_in_its_file_is_used(tmp_path: Path)
         ("https://api:6443", "*", ""),
     ],
 )
-def test_the_proxy_of_the_environment(server: str, direct: str, found: str) -> None:
+def test_the_proxy_of_the_environment(server: str, direct: str, expected: str) -> None:
     for name in ("HTTPS_PROXY", "https_proxy"):
         for said in ("p", "http://p"):
-            assert proxy_for(server, {name: said, "NO_PROXY": direct}) == found
+            assert proxy_for(server, {name: said, "NO_PROXY": direct}) == expected
     assert proxy_for(server, {"NO_PROXY": direct}) == ""
 
 

@@ -43,7 +43,7 @@ def test_the_table_is_what_the_crd_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "expected"),
     [
         ({"paused": False, "unknown": [1], "topology": None}, []),
         ({"topology": {"controlPlane": {"metadata": {"labels": {"a": "b"}}}}}, []),
@@ -63,5 +63,5 @@ def test_the_table_is_what_the_crd_says() -> None:
         ),
     ],
 )
-def test_fields_of_another_type_are_reported(spec: object, told: list[str]) -> None:
-    assert list(shape_errors({"metadata": {"name": "c"}, "spec": spec}, "v1beta2")) == told
+def test_fields_of_another_type_are_reported(spec: object, expected: list[str]) -> None:
+    assert list(shape_errors({"metadata": {"name": "c"}, "spec": spec}, "v1beta2")) == expected

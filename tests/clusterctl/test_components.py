@@ -288,7 +288,7 @@ def test_variables_are_filled_in_and_listed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("documents", "told"),
+    ("documents", "message"),
     [
         (
             [NAMESPACE, named("Namespace", "second")],
@@ -324,13 +324,13 @@ def test_variables_are_filled_in_and_listed() -> None:
         ),
     ],
 )
-def test_what_breaks_the_contract_is_refused(documents: list[Document], told: str) -> None:
-    with pytest.raises(ComponentsError, match=told):
+def test_what_breaks_the_contract_is_refused(documents: list[Document], message: str) -> None:
+    with pytest.raises(ComponentsError, match=message):
         read(*documents)
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "told"),
+    ("text", "error", "message"),
     [
         ("a: 1\nb: [\n", BadManifest, r"failed to parse yaml: c\.yaml: line 3: "),
         ("- a\n", BadManifest, r"c\.yaml: document 1 is no object"),
@@ -338,9 +338,9 @@ def test_what_breaks_the_contract_is_refused(documents: list[Document], told: st
     ],
 )
 def test_a_broken_file_is_reported_with_its_line(
-    text: str, error: type[Exception], told: str
+    text: str, error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         components_of(text, PROVIDER, "v1.0.0", Config(), source="c.yaml")
 
 
@@ -373,7 +373,7 @@ AGGREGATED = named(
 
 
 @pytest.mark.parametrize(
-    ("documents", "told"),
+    ("documents", "messages"),
     [
         ([DEPLOYMENT], []),
         ([], ["has no Deployment with a container manager"]),
@@ -414,11 +414,11 @@ AGGREGATED = named(
     ],
 )
 def test_rules_that_upstream_does_not_enforce_are_warnings(
-    documents: list[Document], told: list[str]
+    documents: list[Document], messages: list[str]
 ) -> None:
     warnings = read(NAMESPACE, *documents).warnings
-    assert len(warnings) == len(told)
-    assert all(part in warning for part, warning in zip(told, warnings, strict=True))
+    assert len(warnings) == len(messages)
+    assert all(part in warning for part, warning in zip(messages, warnings, strict=True))
 
 
 RELEASES = {

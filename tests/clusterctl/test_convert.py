@@ -173,7 +173,7 @@ def test_a_comment_on_a_line_that_is_folded_goes_above_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("a: 1\nb: [\n", "document at index 0: f.yaml: line 3: "),
         ("# one\na: b\n", "document at index 0: f.yaml: line 1: the object has no apiVersion"),
@@ -189,6 +189,6 @@ def test_a_comment_on_a_line_that_is_folded_goes_above_it() -> None:
         ),
     ],
 )
-def test_what_cannot_be_converted_is_reported_with_its_place(text: str, told: str) -> None:
-    with pytest.raises(CannotConvert, match=told):
+def test_what_cannot_be_converted_is_reported_with_its_place(text: str, message: str) -> None:
+    with pytest.raises(CannotConvert, match=message):
         convert(text, "v1beta2", "f.yaml")

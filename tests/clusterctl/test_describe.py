@@ -40,8 +40,8 @@ def options(args: list[str]) -> Options:
     )
 
 
-async def tree_of(objects: list[Document], name: str, given: Options | None = None) -> Node:
-    return await discover(RecordedSource(objects), Key("fleet", name), given or Options())
+async def tree_of(objects: list[Document], name: str, options: Options | None = None) -> Node:
+    return await discover(RecordedSource(objects), Key("fleet", name), options or Options())
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: " ".join(run["args"][2:]))

@@ -106,7 +106,7 @@ async def test_a_second_instance_is_refused_and_the_first_one_named(releases: Re
 
 
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    ("requested", "sentence"),
     [
         (
             RequestedProviders({ProviderType.CORE: ["-"]}),
@@ -118,11 +118,11 @@ async def test_a_second_instance_is_refused_and_the_first_one_named(releases: Re
     ],
 )
 async def test_what_cannot_be_had_is_reported_before_anything_is_written(
-    asked: RequestedProviders, sentence: str, releases: Releases
+    requested: RequestedProviders, sentence: str, releases: Releases
 ) -> None:
     async with management_cluster() as client:
         with pytest.raises(ClusterctlError, match=re.escape(sentence)):
-            await init(client, releases, asked)
+            await init(client, releases, requested)
         assert (await client.list(NAMESPACES, labels=CLUSTERCTL_LABEL)).items == []
 
 
@@ -249,10 +249,10 @@ async def test_deletion_leaves_what_users_made(releases: Releases) -> None:
         assert await labels(client) == USUAL
         namespace = "infrastructure-acme-system"
         kinds = (DEPLOYMENTS, SERVICES, SECRETS)
-        left = [
+        remaining = [
             document for kind in kinds for document in (await client.list(kind, namespace)).items
         ]
-        assert left == []
+        assert remaining == []
         await client.get(NAMESPACES, Key("", namespace))
         await client.list(ACME_THINGS)
 
@@ -355,7 +355,7 @@ async def test_an_installation_that_did_not_end_can_be_deleted(releases: Release
         deletion = Deletion({INFRASTRUCTURE: ["acme"]}, include_namespace=True, include_crds=True)
         await delete(client, deletion, progress=no_progress)
         await asyncio.sleep(60)
-        left = {text for text in await everything(client) if "acme" in text}
-        assert left == {"ClusterRole infrastructure-acme-role"}, "as every deletion leaves it"
+        remaining = {text for text in await everything(client) if "acme" in text}
+        assert remaining == {"ClusterRole infrastructure-acme-role"}, "as every deletion leaves it"
         with pytest.raises(ClusterctlError, match="failed to identify the namespace"):
             await delete(client, deletion, progress=no_progress)

@@ -124,11 +124,11 @@ async def test_a_bad_network_changes_nothing_in_what_comes_of_it(seed: int, tmp_
 
 
 async def _at_last(work: Work, client: Client, releases: Releases) -> None:
-    for left in (2, 1, 0):
+    for attempt in (2, 1, 0):
         try:
             await work(client, releases)
         except KapyError:
-            if not left:
+            if not attempt:
                 raise
         else:
             return

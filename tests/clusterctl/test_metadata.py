@@ -28,7 +28,7 @@ def test_a_version_keeps_to_the_contract_of_its_release_series() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (HEAD, "releaseSeries is empty"),
         (HEAD + "releaseSeries: x", "releaseSeries is no list"),
@@ -52,11 +52,11 @@ def test_a_version_keeps_to_the_contract_of_its_release_series() -> None:
         ("", "it is no object with apiVersion, kind and releaseSeries"),
     ],
 )
-def test_every_mistake_of_the_file_is_reported(text: str, told: str) -> None:
+def test_every_mistake_of_the_file_is_reported(text: str, message: str) -> None:
     with pytest.raises(MetadataError) as refused:
         metadata_of(text.encode(), "x")
     assert str(refused.value) == (
-        f"invalid provider metadata: {told} (metadata.yaml of provider x)"
+        f"invalid provider metadata: {message} (metadata.yaml of provider x)"
     )
 
 
@@ -71,14 +71,14 @@ def test_a_kind_may_be_missing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "told"),
+    ("version", "message"),
     [
         ("v2.0.0", "does not match any release series.*v0.4, v1.9, v1.10, v1.11"),
         ("newest", "a version is a semantic version like v1.14.0"),
     ],
 )
-def test_a_version_that_belongs_nowhere_is_refused(version: str, told: str) -> None:
-    with pytest.raises(MetadataError, match=told):
+def test_a_version_that_belongs_nowhere_is_refused(version: str, message: str) -> None:
+    with pytest.raises(MetadataError, match=message):
         metadata_of(SERIES.encode(), "x").series_of(version)
 
 

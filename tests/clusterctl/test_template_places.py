@@ -29,7 +29,7 @@ FILES = {
 @asynccontextmanager
 async def the_internet() -> AsyncIterator[Server]:
     """One server for all names; whatever is asked for with https: goes there."""
-    known = asking._answer
+    original = asking._answer
 
     async def answer(_: Server, request: web.Request) -> web.StreamResponse:
         text = FILES.get(request.raw_path)
@@ -40,13 +40,13 @@ async def the_internet() -> AsyncIterator[Server]:
             assert request.headers["Authorization"] == "Bearer secret"
         return web.Response(text=text, content_type="text/plain")
 
-    async def asked(
+    async def answer_from(
         method: str, url: str, headers: Mapping[str, str], data: bytes | None
     ) -> HttpResponse:
-        return await known(method, re.sub("https://[^/]*", server.url, url), headers, data)
+        return await original(method, re.sub("https://[^/]*", server.url, url), headers, data)
 
     async with serving(Server(answer)) as server:
-        with patch.object(asking, "_answer", asked):
+        with patch.object(asking, "_answer", answer_from):
             yield server
 
 
@@ -69,15 +69,15 @@ async def test_a_template_is_read_from_where_its_url_says(url: str, text: str) -
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "message"),
     [
         ("https://github.com/o/r/blob/main/none.yaml", "contents/none.yaml"),
         ("https://github.com/o/r/releases/download/v1.0.0/none.yaml", "release v1.0.0 of"),
         ("https://files.example.com/none.yaml", "failed to get file, got 404"),
     ],
 )
-async def test_a_template_that_is_not_there_is_reported(url: str, told: str) -> None:
+async def test_a_template_that_is_not_there_is_reported(url: str, message: str) -> None:
     config = Config(environ={"KAPY_CACHE": "off"})
     async with the_internet():
-        with pytest.raises(TemplateError, match=f"invalid GetFromURL operation: .*{told}"):
+        with pytest.raises(TemplateError, match=f"invalid GetFromURL operation: .*{message}"):
             await text_at(url, config)

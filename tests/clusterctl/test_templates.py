@@ -159,7 +159,7 @@ async def test_counts_come_from_flags_then_the_environment_then_are_one_and_none
 
 
 @pytest.mark.parametrize(
-    ("wishes", "told"),
+    ("wishes", "message"),
     [
         (TemplateOptions("A_b", "ns"), "invalid cluster name: a lowercase RFC 1123 subdomain"),
         (TemplateOptions("c", "Bad_NS"), "invalid target-namespace: a lowercase RFC 1123 label"),
@@ -170,9 +170,9 @@ async def test_counts_come_from_flags_then_the_environment_then_are_one_and_none
     ],
 )
 async def test_wishes_that_make_no_sense_are_refused(
-    config: Config, wishes: TemplateOptions, told: str
+    config: Config, wishes: TemplateOptions, message: str
 ) -> None:
-    with pytest.raises(TemplateError, match=told):
+    with pytest.raises(TemplateError, match=message):
         await generated(config, FromRepository(ACME), wishes)
 
 
@@ -267,7 +267,7 @@ async def test_a_management_cluster_without_cluster_api_has_no_classes(config: C
 
 
 @pytest.mark.parametrize(
-    ("flavor", "told"),
+    ("flavor", "message"),
     [
         ("lost", 'class template for "ns/lost": failed to read "clusterclass-lost.yaml" from'),
         ("wrong", r"failed to convert object to Cluster: c: .*topology\.version"),
@@ -275,9 +275,9 @@ async def test_a_management_cluster_without_cluster_api_has_no_classes(config: C
     ],
 )
 async def test_templates_that_cannot_be_used_are_refused(
-    config: Config, flavor: str, told: str
+    config: Config, flavor: str, message: str
 ) -> None:
-    with pytest.raises(ClusterctlError, match=told):
+    with pytest.raises(ClusterctlError, match=message):
         await generated(config, FromRepository(ACME, flavor))
 
 
@@ -309,7 +309,7 @@ async def installed(client: Client, version: str, name: str = "acme") -> None:
 
 
 @pytest.mark.parametrize(
-    ("infrastructure", "there", "told"),
+    ("infrastructure", "there", "message"),
     [
         ("", [], "failed to identify the default infrastructure provider"),
         ("", ["acme", "other"], "failed to identify the default infrastructure provider"),
@@ -317,17 +317,17 @@ async def installed(client: Client, version: str, name: str = "acme") -> None:
     ],
 )
 async def test_what_the_management_cluster_does_not_tell_has_to_be_said(
-    config: Config, infrastructure: str, there: list[str], told: str
+    config: Config, infrastructure: str, there: list[str], message: str
 ) -> None:
     async with with_cluster_api() as client:
         for name in there:
             await installed(client, "v1.0.0", name)
-        with pytest.raises(TemplateError, match=told):
+        with pytest.raises(TemplateError, match=message):
             await generated(config, FromRepository(infrastructure), here=client)
 
 
 @pytest.mark.parametrize(
-    ("source", "wishes", "told"),
+    ("source", "wishes", "message"),
     [
         (
             FromRepository("acme"),
@@ -344,9 +344,9 @@ async def test_what_the_management_cluster_does_not_tell_has_to_be_said(
     ],
 )
 async def test_without_a_management_cluster_it_is_reported_what_is_missing(
-    config: Config, source: Source, wishes: TemplateOptions, told: str
+    config: Config, source: Source, wishes: TemplateOptions, message: str
 ) -> None:
-    with pytest.raises(KapyError, match=told):
+    with pytest.raises(KapyError, match=message):
         await generated(config, source, wishes)
 
 
@@ -388,7 +388,7 @@ async def test_a_template_may_be_a_file_or_come_from_standard_input(
 
 
 @pytest.mark.parametrize(
-    ("place", "told"),
+    ("place", "message"),
     [
         ("none.yaml", 'failed to read file "none.yaml"'),
         ("/", 'file "/" is actually a directory'),
@@ -398,9 +398,9 @@ async def test_a_template_may_be_a_file_or_come_from_standard_input(
     ],
 )
 async def test_places_without_a_template_are_reported(
-    config: Config, place: str, told: str
+    config: Config, place: str, message: str
 ) -> None:
-    with pytest.raises(TemplateError, match=f"invalid GetFromURL operation: .*{told}"):
+    with pytest.raises(TemplateError, match=f"invalid GetFromURL operation: .*{message}"):
         await generated(config, FromPlace(place))
 
 

@@ -308,8 +308,8 @@ async def test_extensions_that_would_stop_working_are_named(
     lost: list[str],
 ) -> None:
     """Hooks of another group are of whoever has them, and no business of core's."""
-    known = Catalog([replace(BEFORE_CLUSTER_CREATE, deprecation=deprecation)])
-    monkeypatch.setattr("kapy.hooks.catalog.own_catalog", lambda: known)
+    catalog = Catalog([replace(BEFORE_CLUSTER_CREATE, deprecation=deprecation)])
+    monkeypatch.setattr("kapy.hooks.catalog.own_catalog", lambda: catalog)
     hooks = hooks_crd(**({HOOK_VERSIONS: versions_called} if versions_called else {}))
     files = {} if paths is None else {OPENAPI: openapi(*paths)}
     objects = [*components(*CORE, "v1.0.1"), hooks]

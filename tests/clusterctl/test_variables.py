@@ -11,7 +11,7 @@ from kapy.clusterctl.variables import MissingVariables, replace_variables, varia
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("a: 1\nb: ${A-x}\n", "missing closing brace: line 2, at ${A-x}"),
         ("a: ${}\n", "unable to parse variable name: line 1, at ${}"),
@@ -21,10 +21,10 @@ from kapy.clusterctl.variables import MissingVariables, replace_variables, varia
         ("${A:=" * 5000, "variables are nested too deeply: line 1, at " + "${A:=" * 12),
     ],
 )
-def test_a_substitution_that_cannot_be_read_is_shown_with_its_line(text: str, told: str) -> None:
+def test_a_substitution_that_cannot_be_read_is_shown_with_its_line(text: str, message: str) -> None:
     with pytest.raises(BadSubstitution) as refused:
         variables_of(text)
-    assert str(refused.value) == told
+    assert str(refused.value) == message
 
 
 def test_all_missing_variables_are_named_at_once() -> None:

@@ -71,11 +71,11 @@ def shown(value: Condition, *, time: bool) -> Record:
     return entry | ({"lastTransitionTime": value.last_transition_time or None} if time else {})
 
 
-def answer(record: Record, given: Condition | None, error: str, *, time: bool) -> Iterable[str]:
+def answer(record: Record, result: Condition | None, error: str, *, time: bool) -> Iterable[str]:
     expected: Any = record.get("error") or dict(record["out"])
     if isinstance(expected, dict) and not time:
         expected.pop("lastTransitionTime", None)
-    return compared(expected, shown(given, time=time) if given is not None else error)
+    return compared(expected, shown(result, time=time) if result is not None else error)
 
 
 def merging(record: Record) -> Merge | None:
@@ -90,9 +90,9 @@ def merging(record: Record) -> Merge | None:
 
 
 def check_summary(record: Record) -> Iterable[str]:
-    given, error = None, ""
+    result, error = None, ""
     try:
-        given = summary(
+        result = summary(
             Reporter.of(record["object"]),
             record["target"],
             record["forConditionTypes"],
@@ -103,7 +103,7 @@ def check_summary(record: Record) -> Iterable[str]:
         )
     except CannotMerge as problem:
         error = str(problem)
-    return answer(record, given, error, time=False)
+    return answer(record, result, error, time=False)
 
 
 def check_aggregate(record: Record) -> Iterable[str]:
@@ -114,9 +114,9 @@ def check_aggregate(record: Record) -> Iterable[str]:
         return compared(
             record.get("error"), f'negativePolarityConditionTypes can only be set to ["{source}"]'
         )
-    given, error = None, ""
+    result, error = None, ""
     try:
-        given = aggregate(
+        result = aggregate(
             [Reporter.of(obj) for obj in record["objects"]],
             source,
             target=record.get("targetConditionType", ""),
@@ -125,7 +125,7 @@ def check_aggregate(record: Record) -> Iterable[str]:
         )
     except CannotMerge as problem:
         error = str(problem)
-    return answer(record, given, error, time=False)
+    return answer(record, result, error, time=False)
 
 
 def fallback(record: Record) -> Fallback | None:
@@ -134,19 +134,19 @@ def fallback(record: Record) -> Fallback | None:
 
 
 def check_mirror(record: Record) -> Iterable[str]:
-    given = mirror(
+    result = mirror(
         conditions(record["object"]["conditions"]),
         record["sourceType"],
         target=record.get("targetConditionType", ""),
         fallback=fallback(record),
     )
-    return answer(record, given, "", time=True)
+    return answer(record, result, "", time=True)
 
 
 def check_mirror_unstructured(record: Record) -> Iterable[str]:
-    given, error = None, ""
+    result, error = None, ""
     try:
-        given = mirror_foreign(
+        result = mirror_foreign(
             record["object"],
             record["sourceType"],
             target=record["targetConditionType"],
@@ -154,20 +154,20 @@ def check_mirror_unstructured(record: Record) -> Iterable[str]:
         )
     except UnreadableConditions as problem:
         error = str(problem)
-    return answer(record, given, error, time=True)
+    return answer(record, result, error, time=True)
 
 
 def check_set(record: Record) -> Iterable[str]:
     target = Reporter.of(record["object"], record["generation"])
     set_condition(target, condition(record["condition"]), NOW)
-    given = [
+    result = [
         shown(item, time=True) | {"observedGeneration": item.observed_generation or 0}
         for item in target.status.conditions
     ]
-    for document in given:
+    for document in result:
         if document["lastTransitionTime"] == STAMP:
             document["lastTransitionTime"] = "now"
-    return compared(record["out"], given)
+    return compared(record["out"], result)
 
 
 FILES: Final[Mapping[str, Check]] = {

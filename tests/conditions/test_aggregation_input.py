@@ -31,14 +31,14 @@ STATES = [("True", ""), ("True", ""), ("True", "note"), ("False", "bad"), ("Unkn
 
 
 def machine(name: int, states: list[tuple[str, str] | None], *, deleting: bool) -> Machine:
-    told = [(of, *state) for of, state in zip(TYPES, states, strict=True) if state is not None]
+    states_of = [(of, *state) for of, state in zip(TYPES, states, strict=True) if state is not None]
     conditions = [
         {"type": of, "status": status, "reason": "R", "message": text, "lastTransitionTime": TIME}
-        for of, status, text in told
+        for of, status, text in states_of
     ]
     old = [
         {"type": of, "status": status, "reason": "R", "lastTransitionTime": TIME}
-        for of, status, _ in told
+        for of, status, _ in states_of
     ]
     metadata: Document = {"name": f"m{name}", "uid": f"u{name}", "creationTimestamp": TIME}
     if deleting:
@@ -85,15 +85,15 @@ def test_nothing_is_lost(given_machines: list[tuple[list[tuple[str, str] | None]
 
 
 def groups(machines: list[Machine]) -> dict[int, Group]:
-    known = ((id(machine), group_of(machine)) for machine in machines)
-    return {identity: group for identity, group in known if group is not None}
+    grouped = ((id(machine), group_of(machine)) for machine in machines)
+    return {identity: group for identity, group in grouped if group is not None}
 
 
-def counters(given: AggregationInput, machines: list[Machine]) -> tuple[int | None, ...]:
+def counters(aggregation: AggregationInput, machines: list[Machine]) -> tuple[int | None, ...]:
     machine_set = read(
         {"spec": {"clusterName": "c", "selector": {}, "template": {"spec": SPEC}}}, MachineSet
     )
-    count(machine_set, machines, given)
+    count(machine_set, machines, aggregation)
     status = machine_set.status
     return status.ready_replicas, status.available_replicas, status.up_to_date_replicas
 
@@ -109,15 +109,15 @@ def aggregated(machines: list[Machine], ready: int) -> object:
 
 
 def test_what_was_made_of_a_document_is_kept_while_it_is_the_same() -> None:
-    memory, made = MemoCache[str](), list[str]()
+    memory, uids = MemoCache[str](), list[str]()
 
     def make(document: Document) -> str:
-        made.append(document["metadata"]["uid"])
+        uids.append(document["metadata"]["uid"])
         return str(document["metadata"]["uid"]).upper()
 
     a, b = ({"metadata": {"uid": uid}} for uid in "ab")
     assert memory.map([a, b], 1, make) == ["A", "B"]
     assert memory.map([b, {"metadata": {"uid": "a"}}], 1, make) == ["B", "A"]
-    assert made == ["a", "b", "a"]
+    assert uids == ["a", "b", "a"]
     assert memory.map([b], 2, make) == ["B"]
-    assert made == ["a", "b", "a", "b"]
+    assert uids == ["a", "b", "a", "b"]

@@ -65,9 +65,9 @@ def test_a_mirrored_time_is_kept_in_whole_seconds() -> None:
 
 def test_what_was_given_is_not_kept() -> None:
     machine = a_machine()
-    given = true("Ready", "Ready")
-    set_condition(machine, given, NOW)
-    given.message = "changed afterwards"
+    ready = true("Ready", "Ready")
+    set_condition(machine, ready, NOW)
+    ready.message = "changed afterwards"
     condition = get(machine.status.conditions, "Ready")
     assert condition is not None
     assert condition.message == ""

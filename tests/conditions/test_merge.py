@@ -61,8 +61,8 @@ def test_lines_can_be_changed_at_the_end() -> None:
 
 
 def test_a_merge_of_ones_own() -> None:
-    def count(operation: Operation, given: Sequence[Owned], types: Sequence[str]) -> Merged:
-        return Merged("True", operation.value, f"{len(given)} of {len(types)}")
+    def count(operation: Operation, conditions: Sequence[Owned], types: Sequence[str]) -> Merged:
+        return Merged("True", operation.value, f"{len(conditions)} of {len(types)}")
 
     merged = summary(reporter("m", true("A", "R")), "Ready", ["A", "B"], merge=count)
     assert (merged.reason, merged.message) == ("Summary", "2 of 2")

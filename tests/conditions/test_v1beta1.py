@@ -41,9 +41,9 @@ def test_they_are_kept_in_the_deprecated_part_of_a_status_ready_first() -> None:
     value = machine()
     for type_ in ("NodeHealthy", "Ready", "BootstrapReady"):
         set_condition(conditions_of(value), true(type_), NOW)
-    kept = to_document(value)["status"]["deprecated"]["v1beta1"]["conditions"]
-    assert [item["type"] for item in kept] == ["Ready", "BootstrapReady", "NodeHealthy"]
-    assert kept[0] == {
+    conditions = to_document(value)["status"]["deprecated"]["v1beta1"]["conditions"]
+    assert [item["type"] for item in conditions] == ["Ready", "BootstrapReady", "NodeHealthy"]
+    assert conditions[0] == {
         "type": "Ready",
         "status": "True",
         "lastTransitionTime": "2026-01-01T00:00:00Z",

@@ -93,8 +93,8 @@ class EngineServer:
         if match := re.search(r"/exec/(\d+)/json$", request.path):
             code = self.codes.get(int(match[1]))
             process = {"tty": self.execs[int(match[1])]["Tty"]}
-            seen = {"Running": False, "ExitCode": code, "ProcessConfig": process}
-            return _written(200, {**RECORDED["exec-inspect"]["body"], **seen})
+            inspection = {"Running": False, "ExitCode": code, "ProcessConfig": process}
+            return _written(200, {**RECORDED["exec-inspect"]["body"], **inspection})
         for pattern, name in self.answers:
             if re.search(pattern, f"{request.method} {request.path}{_path_of(request)}"):
                 if isinstance(name, bytes):

@@ -395,12 +395,12 @@ async def test_lines_without_an_end_leave_the_event_loop_its_turns(
         most = max(most, since)
         return ""
 
-    def told(event: Mapping[str, Any]) -> Container:
+    def container_of(event: Mapping[str, Any]) -> Container:
         take(PullProgress(""), event)
         return Container(id="", name="", image="", state="")
 
     monkeypatch.setattr(PullProgress, "update", take)
-    monkeypatch.setattr("kapy.containers.engine.event_container_of", told)
+    monkeypatch.setattr("kapy.containers.engine.event_container_of", container_of)
     async with asyncio.TaskGroup() as group:
         turning = group.create_task(turn())
         await OPERATIONS[operation](engine)

@@ -57,13 +57,13 @@ def _named(entry: Break) -> str:
     return entry.name
 
 
-@pytest.mark.parametrize("one", BREAKS, ids=_named)
-def test_a_break_can_be_made(one: Break) -> None:
-    source = source_of(one).read_text()
-    assert source.count(one.old) == 1, "the text must occur exactly once"
-    ast.parse(source.replace(one.old, one.new))
-    assert one.shown
-    for test in one.shown:
+@pytest.mark.parametrize("entry", BREAKS, ids=_named)
+def test_a_break_can_be_made(entry: Break) -> None:
+    source = source_of(entry).read_text()
+    assert source.count(entry.old) == 1, "the text must occur exactly once"
+    ast.parse(source.replace(entry.old, entry.new))
+    assert entry.shown
+    for test in entry.shown:
         path, _, name = test.partition("::")
         assert name in names_of_tests(ROOT / "tests" / path), test
 

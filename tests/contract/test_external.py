@@ -200,13 +200,13 @@ async def test_whoever_could_not_read_a_kind_is_woken_when_its_crd_is_put_right(
     labels: dict[str, str] | None,
 ) -> None:
     async with stand(labels) as at:
-        seen: list[Key] = []
-        controller = at.runtime.add(watcher(seen))
+        keys: list[Key] = []
+        controller = at.runtime.add(watcher(keys))
         at.external.wake(controller, names)
         running = at.start()
         await settled()
         assert isinstance(await at.external.get(REF, "default", InfraMachine), Unreadable)
-        assert seen == []
+        assert keys == []
         if labels is None:
             await at.runtime.client.create(CRDS, crd(CONTRACT))
         else:
@@ -214,20 +214,20 @@ async def test_whoever_could_not_read_a_kind_is_woken_when_its_crd_is_put_right(
             await at.runtime.client.patch(CRDS, Key("", FOOS.group_resource), patch)
         await settled()
         running.cancel()
-    assert seen == [Key("default", "one")]
+    assert keys == [Key("default", "one")]
 
 
 async def test_objects_are_read_in_the_version_that_the_crd_names_now() -> None:
     async with stand(CONTRACT) as at:
-        seen: list[Key] = []
-        controller = at.runtime.add(watcher(seen))
+        keys: list[Key] = []
+        controller = at.runtime.add(watcher(keys))
         at.external.wake(controller, names)
         running = at.start()
         await settled()
         await at.runtime.client.create(FOOS, a_machine())
         assert isinstance(await at.external.get(REF, "default", InfraMachine), Found)
         await settled()
-        seen.clear()
+        keys.clear()
         newer = crd({"cluster.x-k8s.io/v1beta2": "v1beta2_v1"})
         (only,) = newer["spec"]["versions"]
         patch = {
@@ -236,16 +236,16 @@ async def test_objects_are_read_in_the_version_that_the_crd_names_now() -> None:
         }
         await at.runtime.client.patch(CRDS, Key("", FOOS.group_resource), patch)
         await settled()
-        assert seen == [Key("default", "one")]
+        assert keys == [Key("default", "one")]
         observed = await at.external.get(REF, "default", InfraMachine)
         running.cancel()
     assert isinstance(observed, Found)
     assert observed.view.document["apiVersion"] == f"{GROUP}/v1"
 
 
-def watcher(seen: list[Key]) -> Controller:
+def watcher(keys: list[Key]) -> Controller:
     async def reconcile(key: Key) -> Result:
-        seen.append(key)
+        keys.append(key)
         return DONE
 
     return Controller("machine", reconcile)
@@ -257,9 +257,9 @@ def names(change: Change) -> Iterable[Key]:
 
 
 async def test_whoever_reads_a_kind_is_woken_by_its_changes() -> None:
-    seen: list[Key] = []
+    keys: list[Key] = []
     async with stand(CONTRACT) as at:
-        controller = at.runtime.add(watcher(seen))
+        controller = at.runtime.add(watcher(keys))
         at.external.wake(controller, owner_keys(Machine.RESOURCE.group_kind))
         running = at.start()
         await settled()
@@ -268,7 +268,7 @@ async def test_whoever_reads_a_kind_is_woken_by_its_changes() -> None:
         await at.runtime.client.create(FOOS, a_machine(owner="mine"))
         await settled()
         running.cancel()
-    assert seen == [Key("default", "mine")]
+    assert keys == [Key("default", "mine")]
 
 
 async def test_the_resource_of_a_document_has_its_own_version() -> None:

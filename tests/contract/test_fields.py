@@ -113,16 +113,16 @@ def at(path: str, value: Any) -> Document:
 def test_a_field_is_read_where_its_contract_says(
     view: type[View], name: str, path: str, contract: Version, value: Any, expected: Any
 ) -> None:
-    seen = view(at(path, value), contract)
-    assert getattr(seen, name) == expected
+    infra = view(at(path, value), contract)
+    assert getattr(infra, name) == expected
     assert fields_of(view)[name].path(contract) == path
 
 
 def test_what_is_not_set_is_none_unless_it_must_be() -> None:
-    seen = InfraMachine({"metadata": {"name": "one"}, "spec": {}})
-    assert seen.provider_id is None
+    machine = InfraMachine({"metadata": {"name": "one"}, "spec": {}})
+    assert machine.provider_id is None
     with pytest.raises(MissingField, match=r"\.spec\.providerID: mandatory field is not set"):
-        InfraMachine.provider_id.require(seen)
+        InfraMachine.provider_id.require(machine)
 
 
 @pytest.mark.parametrize(
@@ -162,8 +162,8 @@ def a_control_plane(status: Document, contract: Version = NEW) -> ControlPlane:
 def test_what_a_control_plane_is_doing(
     status: Document, *, provisioning: bool, upgrading: bool
 ) -> None:
-    seen = a_control_plane(status)
-    assert (seen.is_provisioning, seen.is_upgrading) == (provisioning, upgrading)
+    plane = a_control_plane(status)
+    assert (plane.is_provisioning, plane.is_upgrading) == (provisioning, upgrading)
 
 
 def test_a_control_plane_scales_until_all_counts_are_equal() -> None:
@@ -183,8 +183,8 @@ def test_a_version_that_is_none_breaks_the_contract() -> None:
 def test_versions_are_counted() -> None:
     counts = [("v1.34.0", 1), ("v1.35.0", 2)]
     status = [{"version": version, "replicas": number} for version, number in counts]
-    seen = a_control_plane({"versions": status})
-    assert seen.status_versions == [
+    plane = a_control_plane({"versions": status})
+    assert plane.status_versions == [
         StatusVersion(version=version, replicas=number) for version, number in counts
     ]
-    assert seen.current_version == "v1.34.0"
+    assert plane.current_version == "v1.34.0"

@@ -13,8 +13,8 @@ V1: str = "cluster.x-k8s.io/v1beta2"
 
 
 def owner(name: str = "c", **parts: object) -> OwnerReference:
-    given = {"api_version": V1, "kind": "Cluster", "uid": f"uid-{name}", **parts}
-    return OwnerReference(name=name, **given)  # type: ignore[arg-type]
+    fields = {"api_version": V1, "kind": "Cluster", "uid": f"uid-{name}", **parts}
+    return OwnerReference(name=name, **fields)  # type: ignore[arg-type]
 
 
 def thing(*references: OwnerReference) -> Document:

@@ -54,7 +54,7 @@ _COVERED_ELSEWHERE: Final = {
 _REFERENCES: Final = {"Clusterctl support"}
 """Sections that only refer to another document, whose rules they repeat."""
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda value: value.name)
-each_kept = pytest.mark.parametrize("kept", KEPT, ids=lambda value: value.document.name)
+each_table = pytest.mark.parametrize("table", KEPT, ids=lambda value: value.document.name)
 
 
 def plain(heading: str) -> str:
@@ -71,13 +71,13 @@ def sections_of(rules: dict[str, Rule], document: Document) -> set[str]:
     return {plain(rule.section) for rule in rules.values() if rule.document == document.name}
 
 
-@each_kept
-def test_the_rule_of_a_field_is_in_the_table_and_is_checked(kept: Kept) -> None:
+@each_table
+def test_the_rule_of_a_field_is_in_the_table_and_is_checked(table: Kept) -> None:
     """A field has its path, the sentence about it and what schemas must have in one place."""
-    fields = fields_of(kept.view).values() if kept.view is not None else ()
+    fields = fields_of(table.view).values() if table.view is not None else ()
     for field in fields:
         if field.rule is not None:
-            rule = RULES[f"{kept.document.name}/{field.rule.name}"]
+            rule = RULES[f"{table.document.name}/{field.rule.name}"]
             assert (rule.section, rule.level, rule.when) == (
                 field.rule.section,
                 field.rule.level,
@@ -87,9 +87,9 @@ def test_the_rule_of_a_field_is_in_the_table_and_is_checked(kept: Kept) -> None:
             assert rule.id in CHECKS
 
 
-@each_kept
-def test_the_sentence_of_a_field_names_it(kept: Kept) -> None:
-    fields = fields_of(kept.view).values() if kept.view is not None else ()
+@each_table
+def test_the_sentence_of_a_field_names_it(table: Kept) -> None:
+    fields = fields_of(table.view).values() if table.view is not None else ()
     for field in fields:
         if field.rule is not None and "{field}" in field.rule.says:
             assert all(field.path(version) in field.says for version in Version)
@@ -109,11 +109,11 @@ def test_a_rule_is_there_once() -> None:
 @pytest.mark.recorded
 @each_document
 def test_every_row_of_a_document_has_rules(document: Document) -> None:
-    known = sections_of(RULES, document) | set(map(plain, _REFERENCES))
-    if {"all resources: api group", "all resources: version"} <= known:
-        known.add("all resources: apiversion field value")
+    sections = sections_of(RULES, document) | set(map(plain, _REFERENCES))
+    if {"all resources: api group", "all resources: version"} <= sections:
+        sections.add("all resources: apiversion field value")
     rows = {plain(row) for row in _ROW.findall(text_of(document))}
-    assert {row for row in rows if not any(text.startswith(row) for text in known)} == set()
+    assert {row for row in rows if not any(text.startswith(row) for text in sections)} == set()
 
 
 @pytest.mark.recorded
@@ -144,36 +144,36 @@ def test_a_rule_can_be_read_where_it_is_reported_to_be(document: Document) -> No
 
 
 @pytest.mark.recorded
-@each_kept
-def test_no_sentence_of_a_document_is_left_out(kept: Kept) -> None:
-    source = SHARED / kept.source
-    covered = {*kept.aside, *(line for row in kept.rows for line in row.lines)}
+@each_table
+def test_no_sentence_of_a_document_is_left_out(table: Kept) -> None:
+    source = SHARED / table.source
+    covered = {*table.aside, *(line for row in table.rows for line in row.lines)}
     binding = {
         number: line
         for number, line in enumerate(source.read_text().splitlines(), start=1)
-        if re.search(kept.pattern, line) and _FILLER not in line
+        if re.search(table.pattern, line) and _FILLER not in line
     }
     assert {number: line for number, line in binding.items() if number not in covered} == {}
 
 
-@each_kept
-def test_what_is_kept_is_a_rule_and_there_are_tests_that_hold_it(kept: Kept) -> None:
-    document = kept.document
-    known = {rule.name for rule in (*document.rules, *document.promises)}
-    for row in kept.rows:
+@each_table
+def test_what_is_kept_is_a_rule_and_there_are_tests_that_hold_it(table: Kept) -> None:
+    document = table.document
+    names = {rule.name for rule in (*document.rules, *document.promises)}
+    for row in table.rows:
         assert row.kept, row
         assert row.held, row
-        assert set(row.names) <= known, row
+        assert set(row.names) <= names, row
         assert all((ROOT / "src" / "kapy" / text).exists() for text in row.kept), row
         for test in row.held:
             path, _, name = test.partition("::")
             assert name in names_of_tests(ROOT / "tests" / path), test
 
 
-@each_kept
-def test_every_rule_is_kept_or_checked_or_the_author_s(kept: Kept) -> None:
-    names = {name for row in kept.rows for name in row.names}
-    rules = [*kept.document.rules, *kept.document.promises]
+@each_table
+def test_every_rule_is_kept_or_checked_or_the_author_s(table: Kept) -> None:
+    names = {name for row in table.rows for name in row.names}
+    rules = [*table.document.rules, *table.document.promises]
     assert [rule.id for rule in rules if rule.name not in names and not is_checked(rule)] == []
 
 

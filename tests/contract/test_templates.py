@@ -67,9 +67,9 @@ def test_a_template_of_the_wrong_form_is_reported() -> None:
 
 
 def test_a_template_tells_its_labels() -> None:
-    seen = Template(template({"metadata": {"labels": {"a": "b"}}}))
-    assert seen.metadata is not None
-    assert seen.metadata.labels == {"a": "b"}
+    view = Template(template({"metadata": {"labels": {"a": "b"}}}))
+    assert view.metadata is not None
+    assert view.metadata.labels == {"a": "b"}
 
 
 @pytest.mark.parametrize("spec", [{}, {"template": {}}, {"template": None}, None])

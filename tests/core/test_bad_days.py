@@ -107,7 +107,7 @@ async def test_a_program_that_is_killed_continues_where_it_was(seed: int) -> Non
         for _ in range(3):
             await plane.kill_after(random.randrange(1, 8))
         await plane.settle(60)
-        (left,) = await plane.story.all(Machine)
-        assert left.metadata.name in machines
+        (last,) = await plane.story.all(Machine)
+        assert last.metadata.name in machines
         for resource in (INFRA_MACHINES, CONFIGS):
             assert len(await plane.all(resource)) == 1

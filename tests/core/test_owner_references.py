@@ -38,7 +38,7 @@ NAME = "alone"
 def everything() -> list[Document]:
     """One object of each kind that a Cluster owns where nobody else does."""
 
-    def made(kind: str, **spec: Any) -> Document:
+    def object_of(kind: str, **spec: Any) -> Document:
         metadata = {"name": NAME, "namespace": "default"}
         spec = {"clusterName": "c", **spec}
         return {**_api_version(), "kind": kind, "metadata": metadata, "spec": spec}
@@ -50,11 +50,11 @@ def everything() -> list[Document]:
     return [
         *templates(),
         *(of(resource, NAME, spec={}) for resource in (CONFIGS, INFRA_MACHINES, INFRA_POOLS)),
-        made("Machine", **of_machine),
+        object_of("Machine", **of_machine),
         machine_set(0, NAME),
         {**deployment(0), "metadata": {"name": NAME, "namespace": "default"}},
-        made("MachinePool", replicas=0, template={"spec": of_pool}),
-        made("MachineHealthCheck", selector={"matchLabels": {"a": "b"}}),
+        object_of("MachinePool", replicas=0, template={"spec": of_pool}),
+        object_of("MachineHealthCheck", selector={"matchLabels": {"a": "b"}}),
     ]
 
 

@@ -36,18 +36,18 @@ CHUNK = 100
 
 def main(arguments: list[str] | None = None) -> int:
     """Read the command line and compare."""
-    given = _parser().parse_args(arguments)
+    options = _parser().parse_args(arguments)
     try:
-        with _real(given) as (url, ca):
+        with _real(options) as (url, ca):
             asyncio.run(_prepared(url, ca))
-            if given.serve:
+            if options.serve:
                 _say(json.dumps({"url": url, "ca": ca}))
                 sys.stdin.read()
                 return 0
-            if given.case:
-                return asyncio.run(_one(given, url, ca))
-            areas = given.area or list(AREAS)
-            good = [_area(given, area, url, ca) for area in areas]
+            if options.case:
+                return asyncio.run(_one(options, url, ca))
+            areas = options.area or list(AREAS)
+            good = [_area(options, area, url, ca) for area in areas]
             return 0 if all(good) else 1
     except NoRealServer as error:
         sys.stderr.write(f"{error}\n")
@@ -55,9 +55,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 @contextmanager
-def _real(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
-    if given.server:
-        document = json.loads(given.server.read_text())
+def _real(options: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    if options.server:
+        document = json.loads(options.server.read_text())
         yield document["url"], document["ca"]
         return
     with (
@@ -72,20 +72,20 @@ async def _prepared(url: str, ca: str) -> None:
         await prepare(peer)
 
 
-def _area(given: argparse.Namespace, area: str, url: str, ca: str) -> bool:
+def _area(options: argparse.Namespace, area: str, url: str, ca: str) -> bool:
     """Compare one area; whether as many answers are equal as are asked for."""
-    numbers = range(given.first, given.first + given.count)
+    numbers = range(options.first, options.first + options.count)
     parts = [
-        Part(area, given.seed, numbers[start : start + CHUNK], url, ca)
+        Part(area, options.seed, numbers[start : start + CHUNK], url, ca)
         for start in range(0, len(numbers), CHUNK)
     ]
     result = Found()
-    if given.jobs == 1:
+    if options.jobs == 1:
         for part in parts:
             result.add(compare(part))
     else:
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(given.jobs, mp_context=context) as pool:
+        with ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
             for item in pool.map(compare, parts):
                 result.add(item)
     share = 100 * result.equal / max(result.answers, 1)
@@ -94,24 +94,24 @@ def _area(given: argparse.Namespace, area: str, url: str, ca: str) -> bool:
     if result.lost:
         _say(f"  not played, as a server gave no answer in time: {result.lost}")
     ranked = sorted(result.causes.items(), key=lambda pair: -result.unequal[pair[0]])
-    for cause, cases in ranked[: given.show]:
+    for cause, cases in ranked[: options.show]:
         _say(f"  {result.unequal[cause]:>5} {cause}   [{', '.join(map(str, cases[:4]))}]")
-    if given.shrink:
-        asyncio.run(_shrink(given, area, url, ca, dict(ranked[: given.shrink])))
-    if given.sample:
+    if options.shrink:
+        asyncio.run(_shrink(options, area, url, ca, dict(ranked[: options.shrink])))
+    if options.sample:
         unequal = {number for cases in result.causes.values() for number in cases}
-        asyncio.run(_sample(given, area, url, ca, [n for n in numbers if n not in unequal]))
-    return bool(share >= given.least)
+        asyncio.run(_sample(options, area, url, ca, [n for n in numbers if n not in unequal]))
+    return bool(share >= options.least)
 
 
 async def _shrink(
-    given: argparse.Namespace, area: str, url: str, ca: str, causes: dict[str, list[int]]
+    options: argparse.Namespace, area: str, url: str, ca: str, causes: dict[str, list[int]]
 ) -> None:
     """Print (and keep) the smallest case of each class."""
     results: list[Case] = []
     async with pair(url, ca, hooks=area in HOOKED) as both:
         for cause, numbers in causes.items():
-            case = generated(area, given.seed, numbers[0])
+            case = generated(area, options.seed, numbers[0])
             case = await shrunk(both, case, cause)
             outcome = await both.compare(case)
             if outcome.cause != cause:
@@ -125,28 +125,28 @@ async def _shrink(
             for number in outcome.unequal[:1]:
                 for line in differences(outcome.expected[number], outcome.given[number])[:6]:
                     _say(f"    {line[:900]}")
-    if given.keep:
+    if options.keep:
         _say(f"{keep(area, results)} cases are new in tests/data/differential/{area}.jsonl")
 
 
 async def _sample(
-    given: argparse.Namespace, area: str, url: str, ca: str, numbers: list[int]
+    options: argparse.Namespace, area: str, url: str, ca: str, numbers: list[int]
 ) -> None:
     """Keep some cases of which every answer was equal."""
     results: list[Case] = []
     async with pair(url, ca, hooks=area in HOOKED) as both:
         for number in numbers:
-            case = generated(area, given.seed, number)
+            case = generated(area, options.seed, number)
             outcome = await both.compare(case)
-            if not outcome.unequal and len(results) < given.sample:
+            if not outcome.unequal and len(results) < options.sample:
                 results.append(with_answers(case, outcome.expected))
     _say(f"{keep(area, results)} cases are new in tests/data/differential/{area}.jsonl")
 
 
-async def _one(given: argparse.Namespace, url: str, ca: str) -> int:
+async def _one(options: argparse.Namespace, url: str, ca: str) -> int:
     """Play one case and print what differs."""
-    area, _, number = given.case.partition(":")
-    case = generated(area, given.seed, int(number))
+    area, _, number = options.case.partition(":")
+    case = generated(area, options.seed, int(number))
     async with pair(url, ca, hooks=area in HOOKED) as both:
         outcome = await both.compare(case)
     for at, step in enumerate(case["steps"]):

@@ -54,7 +54,7 @@ async def compare(peers: Sequence[Peer], count: int, seed: int) -> Outcome:
         judge = Judge(world)
         limit = asyncio.Semaphore(_AT_ONCE)
 
-        async def one(
+        async def ask(
             request: Asked, judge: Judge = judge, limit: asyncio.Semaphore = limit
         ) -> None:
             async with limit:
@@ -64,7 +64,7 @@ async def compare(peers: Sequence[Peer], count: int, seed: int) -> Outcome:
             outcome.wrong += [f"{request.told}\n    {why}" for why in judge.judge(request, answers)]
 
         requests = draw.requests(world, min(PER_WORLD, count - start))
-        await asyncio.gather(*(one(request) for request in requests))
+        await asyncio.gather(*(ask(request) for request in requests))
     return outcome
 
 

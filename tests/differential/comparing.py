@@ -40,20 +40,20 @@ class Pair:
         word = "".join(chr(ord(text) + 49) if text.isdigit() else text for text in word)
         hooks = self.hooks if "webhooks" in case else None
         own = Play(case, self.own, word, hooks=hooks)
-        given = await own.run()
+        answers = await own.run()
         real = Play(case, self.real, word, counts=own.seen, hooks=hooks)
         expected = await real.run()
-        return judged(case, expected, given)
+        return judged(case, expected, answers)
 
 
-def judged(case: Case, expected: list[Json], given: list[Json]) -> Outcome:
+def judged(case: Case, expected: list[Json], actual: list[Json]) -> Outcome:
     """Compare the answers to a case."""
     silent = next((n for n, item in enumerate(expected) if _gone(item)), len(expected))
     dropped = len(expected) - silent
-    outcome = Outcome(silent, dropped, expected=expected, given=given)
+    outcome = Outcome(silent, dropped, expected=expected, given=actual)
     for number, step in enumerate(case["steps"][:silent]):
-        if differences(expected[number], given[number]):
-            outcome.cause = outcome.cause or signature(step, expected[number], given[number])
+        if differences(expected[number], actual[number]):
+            outcome.cause = outcome.cause or signature(step, expected[number], actual[number])
             outcome.unequal.append(number)
     return outcome
 
@@ -69,7 +69,8 @@ _PREPARING = ("apiserver is shutting down", "storage is (re)initializing")
 def with_answers(case: Case, expected: list[Json]) -> Case:
     """The case with what the real server answered."""
     steps = [
-        {**element, "response": told} for element, told in zip(case["steps"], expected, strict=True)
+        {**element, "response": answer}
+        for element, answer in zip(case["steps"], expected, strict=True)
     ]
     for step, item in zip(steps, expected, strict=True):
         if "collect" in step:

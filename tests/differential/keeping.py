@@ -20,8 +20,8 @@ def kept(area: str) -> list[Case]:
 def keep(area: str, cases: list[Case]) -> int:
     """Add cases that are not there yet; how many were new."""
     there = kept(area)
-    known = {_asked(document) for document in there}
-    new = [case for case in cases if _asked(case) not in known]
+    questions = {_asked(document) for document in there}
+    new = [case for case in cases if _asked(case) not in questions]
     FOLDER.mkdir(parents=True, exist_ok=True)
     lines = [
         json.dumps(document, ensure_ascii=False, separators=(",", ":"))

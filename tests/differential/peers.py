@@ -88,18 +88,18 @@ def sent(request: Json) -> tuple[dict[str, str], bytes | None]:
     if body is not None:
         headers["Content-Type"] = "application/json"
     headers |= request.get("headers", {})
-    kept = {name: value for name, value in headers.items() if value}
-    return kept, None if body is None else body.encode()
+    headers_sent = {name: value for name, value in headers.items() if value}
+    return headers_sent, None if body is None else body.encode()
 
 
 def reply(status: int, headers: list[tuple[str, str]], data: bytes | None) -> Json:
     """Return the part of an answer that is compared."""
-    kept: dict[str, Json] = {}
+    headers_compared: dict[str, Json] = {}
     for name in KEPT_HEADERS:
         values = [value for key, value in headers if key.lower() == name.lower()]
         if values:
-            kept[name] = values if name == "Warning" else values[0]
-    answer: dict[str, Json] = {"status": status, "headers": kept}
+            headers_compared[name] = values if name == "Warning" else values[0]
+    answer: dict[str, Json] = {"status": status, "headers": headers_compared}
     if data is not None:
         text = data.decode("utf-8", "replace")
         try:

@@ -38,9 +38,9 @@ def at(node: Json, pointer: str) -> Json:
     return _compare.at(node, pointer)
 
 
-def differences(expected: Json, given: Json) -> list[str]:
+def differences(expected: Json, actual: Json) -> list[str]:
     """One line for each place where two answers differ."""
-    return list(_compare.differences(_comparable(expected), _comparable(given)))
+    return list(_compare.differences(_comparable(expected), _comparable(actual)))
 
 
 def _comparable(answer: Json) -> Json:
@@ -159,17 +159,17 @@ class Play:
 
     async def _request(self, step: Step) -> Json:
         request, until = self._filled(step["request"]), self._filled(step.get("until", {}))
-        left = until.get("seconds", 30) / PAUSE
+        attempts = until.get("seconds", 30) / PAUSE
         while True:
             answer = await self._prepared(request)
             if until.get("status", answer["status"]) == answer["status"] and (
                 "at" not in until or at(answer["body"], until["at"]) == until.get("value")
             ):
                 break
-            if left <= 0:
+            if attempts <= 0:
                 answer["late"] = True
                 break
-            left -= 1
+            attempts -= 1
             await asyncio.sleep(PAUSE)
         saved = {word: at(answer["body"], there) for word, there in step.get("save", {}).items()}
         self._saved |= saved
@@ -190,9 +190,9 @@ class Play:
         """Return the events of a watch: at least the expected number, and those shortly after."""
         opened = self._watches[spec.get("id", "w")]
         wanted = spec.get("count") if self._counts is None else self._counts.get(number)
-        left = spec.get("seconds", 2) / PAUSE
-        while left > 0 and not opened.ended and len(_kept(opened, spec)) < (wanted or 0):
-            left -= 1
+        pauses = spec.get("seconds", 2) / PAUSE
+        while pauses > 0 and not opened.ended and len(_kept(opened, spec)) < (wanted or 0):
+            pauses -= 1
             await asyncio.sleep(PAUSE)
         await asyncio.sleep(PAUSE)
         events = await _settled(opened, spec)

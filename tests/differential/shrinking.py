@@ -33,9 +33,9 @@ def _smaller(case: Case) -> Iterator[Case]:
     for count in (len(steps) // 2, 3, 1):
         for start in range(len(steps) - count, -1, -max(count, 1)):
             if 0 < count < len(steps):
-                kept = [*steps[:start], *steps[start + count :]]
-                if _complete(kept):
-                    yield {**case, "steps": kept}
+                remaining = [*steps[:start], *steps[start + count :]]
+                if _complete(remaining):
+                    yield {**case, "steps": remaining}
     for number, step in enumerate(steps):
         for key in ("request", "watch"):
             if key in step:

@@ -15,24 +15,24 @@ _INDEX: Final = re.compile(r"/\d+")
 LONGEST: Final = 160
 
 
-def signature(step: Step, expected: Json, given: Json) -> str:
+def signature(step: Step, expected: Json, actual: Json) -> str:
     """The class of a difference."""
     if "collect" in step:
-        return f"watch {_of_events(expected, given)}"
+        return f"watch {_of_events(expected, actual)}"
     place = _place(step)
-    if expected.get("status") != given.get("status"):
-        return f"{place}: {_told(expected)} ≠ {_told(given)}"
-    if _message(expected) != _message(given):
-        return f"{place}: {_told(expected)} ≠ {_told(given)}"
-    line = differences(expected, given)[0]
+    if expected.get("status") != actual.get("status"):
+        return f"{place}: {_told(expected)} ≠ {_told(actual)}"
+    if _message(expected) != _message(actual):
+        return f"{place}: {_told(expected)} ≠ {_told(actual)}"
+    line = differences(expected, actual)[0]
     return f"{place}: {_general(line)}"
 
 
-def _of_events(expected: Json, given: Json) -> str:
-    events, other = expected["events"], given["events"]
+def _of_events(expected: Json, actual: Json) -> str:
+    events, other = expected["events"], actual["events"]
     if len(events) != len(other):
         return f"types {_types(events)} ≠ {_types(other)}"
-    return _general(differences(expected, given)[0])
+    return _general(differences(expected, actual)[0])
 
 
 def _types(events: list[Json]) -> str:

@@ -34,13 +34,13 @@ async def prepared() -> AsyncIterator[Embedded]:
 
 async def failures(peer: Embedded, case: Case, hooks: Any = None) -> list[str]:
     """Return the differences from the real server's answers, one line each."""
-    given = await Play(case, peer, f"w{next(WORDS)}x", hooks=hooks).run()
+    answers = await Play(case, peer, f"w{next(WORDS)}x", hooks=hooks).run()
     expected = [step["response"] for step in case["steps"]]
-    outcome = judged(case, expected, given)
+    outcome = judged(case, expected, answers)
     return [
         f"{case['id']} step {number}: {line}"
         for number in outcome.unequal
-        for line in differences(expected[number], given[number])
+        for line in differences(expected[number], answers[number])
     ]
 
 
@@ -92,8 +92,8 @@ async def test_generated_cases_get_an_answer(area: str, caplog: pytest.LogCaptur
             if "webhooks" in case:
                 case = {"steps": case["steps"][:8]}
             steps = [step for step in case["steps"] if not {"calls", "hook"} & step.keys()]
-            given = await Play({**case, "steps": steps}, peer, f"w{next(WORDS)}x").run()
-            for answer in given:
+            answers = await Play({**case, "steps": steps}, peer, f"w{next(WORDS)}x").run()
+            for answer in answers:
                 assert answer.get("status", 200) != 0, answer
     failed = [record.getMessage() for record in caplog.records if record.exc_info]
     assert not failed, failed

@@ -30,7 +30,9 @@ def follow(person: Shell, *habits: Habit, at: str = "") -> None:
     """Type them one after the other. at: options of all lines (a kubeconfig, a namespace)."""
     for habit in habits:
         done = person.run("kubectl", *shlex.split(f"{at} {habit.line}"), text=habit.text)
-        seen = done.stderr if habit.refused else done.stdout
+        output = done.stderr if habit.refused else done.stdout
         message = f"kubectl {habit.line}\n{done.stdout}\n{done.stderr}"
         assert bool(done.returncode) == habit.refused, message
-        assert re.search(habit.answer, seen, re.MULTILINE), f"/{habit.answer}/ is not in\n{message}"
+        assert re.search(habit.answer, output, re.MULTILINE), (
+            f"/{habit.answer}/ is not in\n{message}"
+        )

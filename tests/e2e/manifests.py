@@ -91,11 +91,11 @@ def examples() -> list[Document]:
 def placed(document: Document, namespace: str) -> Document:
     """The object as a user would write it, in a namespace."""
     metadata = document["metadata"]
-    kept = {key: metadata[key] for key in ("labels", "annotations") if key in metadata}
-    kept["name"] = metadata.get("name") or "one"
+    metadata_kept = {key: metadata[key] for key in ("labels", "annotations") if key in metadata}
+    metadata_kept["name"] = metadata.get("name") or "one"
     kind = kind_of(document)
     assert kind is not None
     if kind.type_of().RESOURCE.namespaced:
-        kept["namespace"] = namespace
+        metadata_kept["namespace"] = namespace
     result = {key: value for key, value in document.items() if key not in ("metadata", "status")}
-    return {**result, "metadata": kept}
+    return {**result, "metadata": metadata_kept}

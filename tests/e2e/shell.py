@@ -29,9 +29,11 @@ class Shell:
     @property
     def environ(self) -> dict[str, str]:
         own = Path(sys.executable).parent
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
+        variables = {
+            name: value for name, value in os.environ.items() if not name.startswith("KUBE")
+        }
         return {
-            **kept,
+            **variables,
             "HOME": str(self.home),
             "KAPY_HOME": str(self.home / "kapy"),
             "PATH": f"{own}{os.pathsep}{os.environ['PATH']}",

@@ -40,8 +40,8 @@ def test_a_plane_is_brought_back(tmp_path: Path) -> None:
     running = shell.run("kapy", "restore", "plane.tar.gz", *PLANE, "--force")
     assert (running.returncode, "runs in" in running.stderr) == (1, True)
     shell.ok("kapy", "down")
-    kept = shell.run("kapy", "restore", "plane.tar.gz", *PLANE)
-    assert (kept.returncode, "--force replaces them" in kept.stderr) == (1, True)
+    restored = shell.run("kapy", "restore", "plane.tar.gz", *PLANE)
+    assert (restored.returncode, "--force replaces them" in restored.stderr) == (1, True)
     shell.ok("kapy", "restore", "plane.tar.gz", *PLANE, "--force")
     with up(shell):
         shell.kubectl("wait cluster/capybara --for=condition=Available --timeout=300s")

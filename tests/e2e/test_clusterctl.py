@@ -48,8 +48,8 @@ def versions(person: Shell) -> dict[str, str]:
 
 
 def test_providers_are_installed_upgraded_and_deleted(person: Shell) -> None:
-    given = ("--core", "cluster-api:v1.14.0", "-b", "kubeadm:v1.14.0", "-c", "kubeadm:v1.14.0")
-    person.ok("kapy", "init", *given, "-i", "docker:v1.14.0")
+    arguments = ("--core", "cluster-api:v1.14.0", "-b", "kubeadm:v1.14.0", "-c", "kubeadm:v1.14.0")
+    person.ok("kapy", "init", *arguments, "-i", "docker:v1.14.0")
     of_ours = ["cluster-api", "bootstrap-kubeadm", "control-plane-kubeadm", "infrastructure-docker"]
     assert versions(person) == dict.fromkeys(of_ours, "v1.14.0")
     assert "capi-controller-manager" in person.kubectl("get deployments -n capi-system -o name")
@@ -65,7 +65,7 @@ def test_providers_are_installed_upgraded_and_deleted(person: Shell) -> None:
 
     person.ok("kapy", "delete", "--all", "--include-crd", "--include-namespace")
     assert versions(person) == {}
-    left = person.kubectl("get customresourcedefinitions -o name").splitlines()
-    assert [text for text in left if "cluster.x-k8s.io" in text] == [
+    crds = person.kubectl("get customresourcedefinitions -o name").splitlines()
+    assert [text for text in crds if "cluster.x-k8s.io" in text] == [
         "customresourcedefinition.apiextensions.k8s.io/providers.clusterctl.cluster.x-k8s.io"
     ]

@@ -56,13 +56,13 @@ def test_what_cannot_be_done_is_one_sentence(
 
 def test_a_provider_of_ones_own_brings_its_console(person: Shell, machine: str) -> None:
     Path(person.home, "own_console.py").write_text(CONSOLE)
-    given = ("--provider", "own_console")
-    message = person.ok("kapy", "logs", "machine", machine, *given, "--source", "serial")
+    options = ("--provider", "own_console")
+    message = person.ok("kapy", "logs", "machine", machine, *options, "--source", "serial")
     assert message == f"serial console of {machine}\n"
-    both = person.run("kapy", "logs", "machine", machine, *given, "--source", "all")
+    both = person.run("kapy", "logs", "machine", machine, *options, "--source", "all")
     assert both.stdout == f"[serial] serial console of {machine}\n"
     assert both.stderr == "[screen] there is no screen\n"
-    done = person.run("kapy", "exec", "-i", machine, *given, "--", "rev", "-x", text="abc")
+    done = person.run("kapy", "exec", "-i", machine, *options, "--", "rev", "-x", text="abc")
     assert (done.returncode, done.stdout, done.stderr) == (4, "rev -x: abc", "")
 
 

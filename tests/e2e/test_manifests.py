@@ -91,19 +91,21 @@ def identity(document: Document) -> str:
     return f"{document['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
 
 
-def missing(given: Any, stored: Any, path: str = "") -> Iterator[str]:
+def missing(wanted: Any, stored: Any, path: str = "") -> Iterator[str]:
     """Yield the given values that are not stored. Empty values may be dropped."""
-    if isinstance(given, dict):
-        for key, value in given.items():
+    if isinstance(wanted, dict):
+        for key, value in wanted.items():
             # The version of a reference is that of the contract, whatever was said.
             if not (key == "apiVersion" and path.endswith("Ref")):
                 there = stored.get(key) if isinstance(stored, dict) else None
                 yield from missing(value, there, f"{path}.{key}")
-    elif isinstance(given, list) and isinstance(stored, list) and len(given) == len(stored):
-        for number, (item, other) in enumerate(zip(in_order(given), in_order(stored), strict=True)):
+    elif isinstance(wanted, list) and isinstance(stored, list) and len(wanted) == len(stored):
+        for number, (item, other) in enumerate(
+            zip(in_order(wanted), in_order(stored), strict=True)
+        ):
             yield from missing(item, other, f"{path}[{number}]")
-    elif given not in (None, "", [], False, 0) and not same(given, stored):
-        yield f"{path}: {given!r} became {stored!r}"
+    elif wanted not in (None, "", [], False, 0) and not same(wanted, stored):
+        yield f"{path}: {wanted!r} became {stored!r}"
 
 
 def in_order(members: list[Any]) -> list[Any]:
@@ -116,12 +118,12 @@ def in_order(members: list[Any]) -> list[Any]:
     )
 
 
-def same(given: Any, stored: Any) -> bool:
+def same(value: Any, stored: Any) -> bool:
     """Whether two values say the same: a duration has more than one form."""
-    if given == stored or not (isinstance(given, str) and isinstance(stored, str)):
-        return bool(given == stored)
+    if value == stored or not (isinstance(value, str) and isinstance(stored, str)):
+        return bool(value == stored)
     try:
-        return duration.canonical(given) == duration.canonical(stored)
+        return duration.canonical(value) == duration.canonical(stored)
     except ValueError:
         return False
 

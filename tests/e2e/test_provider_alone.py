@@ -103,8 +103,8 @@ async def installed(at: Place, folder: Path) -> None:
     kubeconfig, config = folder / "kubeconfig", folder / "clusterctl.yaml"
     kubeconfig.write_text(dump(with_context({}, "plane", at.plane.kubeconfig)))
     url = str(at.release / "infrastructure-components.yaml")
-    known = {"name": "nimbus", "type": "InfrastructureProvider", "url": url}
-    config.write_text(dump({"providers": [known]}))
+    provider = {"name": "nimbus", "type": "InfrastructureProvider", "url": url}
+    config.write_text(dump({"providers": [provider]}))
     command = ["init", "--infrastructure", "nimbus:v0.1.0", "--kubeconfig", str(kubeconfig)]
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "kapy.cli.main", "--config", str(config), *command),

@@ -47,8 +47,8 @@ def test_one_command_ends_with_an_available_cluster(shell: Shell) -> None:
 @pytest.mark.sockets
 def test_the_result_is_json_for_machines(begun: tuple[Shell, CompletedProcess[str]]) -> None:
     _, done = begun
-    told = json.loads(done.stdout)
-    (cluster,) = told["clusters"]
+    result = json.loads(done.stdout)
+    (cluster,) = result["clusters"]
     assert (cluster["name"], cluster["controlPlane"], cluster["workers"]) == ("capybara", 1, 2)
     assert "applied 7 objects" in done.stderr
 
@@ -70,7 +70,7 @@ def test_a_link_opens_the_page_of_the_plane_once(person: Shell) -> None:
 
 @pytest.mark.sockets
 def test_a_cluster_that_is_not_ready_is_exit_code_1_with_its_reason(shell: Shell) -> None:
-    objects = [one for one in sample() if one["kind"] != "DevCluster"]
+    objects = [document for document in sample() if document["kind"] != "DevCluster"]
     (shell.home / "mine.yaml").write_text(json.dumps({"kind": "List", "items": objects}))
     done = shell.run(
         *("kapy", "quickstart", "--exit", "--port", "0", "--file", "mine.yaml", "--timeout", "1")
@@ -103,7 +103,7 @@ def test_what_is_wrong_is_reported_and_nothing_is_stored(shell: Shell) -> None:
 def refused(shell: Shell, change: dict[str, object], sentence: str) -> None:
     """Something right and something wrong are applied, always to the same plane."""
     note = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "note"}}
-    (cluster,) = (one for one in sample() if one["kind"] == "Cluster")
+    (cluster,) = (document for document in sample() if document["kind"] == "Cluster")
     text = json.dumps({"kind": "List", "items": [note, {**cluster, **change}]})
     (shell.home / "mine.yaml").write_text(text)
     done = shell.run(
@@ -176,6 +176,6 @@ def test_tokens_let_users_in(shell: Shell) -> None:
         ]
         up.terminate()
         assert up.wait(20) == 0
-    assert [one.returncode for one in answers] == [0, 1, 1]
+    assert [answer.returncode for answer in answers] == [0, 1, 1]
     assert 'User "guest" cannot list resource "clusters"' in answers[1].stderr
     assert "Unauthorized" in answers[2].stderr

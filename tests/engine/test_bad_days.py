@@ -187,12 +187,12 @@ async def test_a_plane_at_rest_asks_nothing() -> None:
 
 
 async def test_the_same_seed_is_the_same_day() -> None:
-    async def asked() -> list[tuple[tuple[str, int], int]]:
+    async def requests() -> list[tuple[tuple[str, int], int]]:
         async with a_day(5) as day:
             await day.people_are_busy(60)
             return sorted(day.requests.counts.items())
 
-    assert await asked() == await asked()
+    assert await requests() == await requests()
 
 
 async def test_a_quiet_server_sees_no_needless_request() -> None:

@@ -292,10 +292,10 @@ async def test_a_clock_that_jumps_changes_nothing() -> None:
 
 @pytest.mark.parametrize("how", ["forbidden", "no such kind"])
 async def test_a_kind_that_cannot_be_read_is_reported_and_asked_for_now_and_then(how: str) -> None:
-    seen: list[str] = []
+    keys: list[str] = []
 
     async def reconcile(key: Key) -> Result:
-        seen.append(key.name)
+        keys.append(key.name)
         return DONE
 
     async with far() as here:
@@ -414,9 +414,9 @@ async def test_nobody_keeps_what_nobody_reads() -> None:
         )
         await asyncio.sleep(1)
         for name, operations in (("before", ["Update", "Update"]), ("applied", ["Apply"])):
-            kept = maps.raw(Key("default", name))
-            assert kept is not None
-            fields = kept["metadata"].get("managedFields") or []
+            stored = maps.raw(Key("default", name))
+            assert stored is not None
+            fields = stored["metadata"].get("managedFields") or []
             assert [field["operation"] for field in fields] == operations
             assert all(
                 "fieldsV1" not in field for field in fields if field["operation"] == "Update"
@@ -432,11 +432,11 @@ async def test_nobody_keeps_what_nobody_reads() -> None:
             await people.create(CRDS, crd)
         await asyncio.sleep(1)
         bare = definitions.raw(Key("", "things.example.com"))
-        kept = definitions.raw(Key("", "widgets.example.com"))
+        stored = definitions.raw(Key("", "widgets.example.com"))
         assert bare is not None
-        assert kept is not None
+        assert stored is not None
         assert "schema" not in bare["spec"]["versions"][0]
-        schema = kept["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        schema = stored["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
         assert schema["properties"]["spec"] == {
             "type": "object",
             "properties": {"description": words},

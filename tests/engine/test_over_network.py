@@ -50,10 +50,10 @@ def application(opened: Server) -> Application:
 
 @pytest.mark.sockets
 async def test_a_runtime_outlives_its_server() -> None:
-    seen: list[str] = []
+    names: list[str] = []
 
     async def reconcile(key: Key) -> Result:
-        seen.append(key.name)
+        names.append(key.name)
         return DONE
 
     async with server() as opened:
@@ -65,20 +65,20 @@ async def test_a_runtime_outlives_its_server() -> None:
             running = asyncio.Task(runtime.run())
             await runtime.cache.wait_for_sync()
             await runtime.client.create(CONFIG_MAPS, config_map("before"))
-            await until(lambda: "before" in seen)
+            await until(lambda: "before" in names)
         with pytest.raises(Unreachable):
             await Client(transport).get(CONFIG_MAPS, Key("default", "before"))
         await people.create(CONFIG_MAPS, config_map("meanwhile"))
-        assert "meanwhile" not in seen
+        assert "meanwhile" not in names
         async with listen(application(opened), host=host, port=port):
-            await until(lambda: "meanwhile" in seen)
+            await until(lambda: "meanwhile" in names)
             await people.create(CONFIG_MAPS, config_map("after"))
-            await until(lambda: "after" in seen)
+            await until(lambda: "after" in names)
             running.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await running
             await transport.aclose()
-    assert seen.count("meanwhile") == 1
+    assert names.count("meanwhile") == 1
     assert len(asyncio.all_tasks()) == 1
 
 

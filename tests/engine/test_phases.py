@@ -10,16 +10,16 @@ from kapy.engine.result import DONE, Result, requeue
 
 
 def answering(result: Result) -> Phase[list[str]]:
-    async def phase(seen: list[str]) -> Result:
-        seen.append("ran")
+    async def phase(calls: list[str]) -> Result:
+        calls.append("ran")
         return result
 
     return phase
 
 
 def failing(error: BaseException) -> Phase[list[str]]:
-    async def phase(seen: list[str]) -> Result:
-        seen.append("failed")
+    async def phase(calls: list[str]) -> Result:
+        calls.append("failed")
         raise error
 
     return phase
@@ -43,10 +43,10 @@ async def test_the_earliest_requeue_wins(answers: list[Result], expected: Result
 
 
 async def test_a_failure_does_not_starve_later_phases() -> None:
-    seen: list[str] = []
+    calls: list[str] = []
     with pytest.raises(OSError, match="api down"):
-        await run_phases([failing(OSError("api down")), answering(SOON)], seen)
-    assert seen == ["failed", "ran"]
+        await run_phases([failing(OSError("api down")), answering(SOON)], calls)
+    assert calls == ["failed", "ran"]
 
 
 async def test_several_failures_are_raised_together() -> None:
@@ -57,10 +57,10 @@ async def test_several_failures_are_raised_together() -> None:
 
 
 async def test_cancellation_stops_at_once() -> None:
-    seen: list[str] = []
+    calls: list[str] = []
     with pytest.raises(asyncio.CancelledError):
-        await run_phases([failing(asyncio.CancelledError()), answering(SOON)], seen)
-    assert seen == ["failed"]
+        await run_phases([failing(asyncio.CancelledError()), answering(SOON)], calls)
+    assert calls == ["failed"]
 
 
 def test_a_wait_without_length_is_refused() -> None:

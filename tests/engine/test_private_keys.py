@@ -15,7 +15,7 @@ from kapy.kube.pki import Algorithm
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+def new_keys(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """Every key that was made, in order; making one costs nothing here."""
     entry: list[bytes] = []
     numbers = count()
@@ -37,29 +37,29 @@ async def running(source: PrivateKeyPool) -> AsyncIterator[PrivateKeyPool]:
         task.cancel()
 
 
-async def test_without_a_reserve_a_key_is_made_when_it_is_asked_for(made: list[bytes]) -> None:
+async def test_without_a_reserve_a_key_is_made_when_it_is_asked_for(new_keys: list[bytes]) -> None:
     async with running(PrivateKeyPool()):
-        assert made == []
+        assert new_keys == []
 
 
 async def test_a_reserve_is_filled_and_refilled_and_no_key_is_given_twice(
-    made: list[bytes],
+    new_keys: list[bytes],
 ) -> None:
     async with running(PrivateKeyPool(spare=3)) as source:
-        assert len(made) == 3
+        assert len(new_keys) == 3
         first = [await source.new() for _ in range(3)]
-        assert len(made) == 3
+        assert len(new_keys) == 3
         await asyncio.sleep(1)
-        assert len(made) == 6
+        assert len(new_keys) == 6
         rest = [await source.new() for _ in range(5)]
     assert len({*first, *rest}) == 8
 
 
-async def test_only_the_usual_keys_are_kept_ready(made: list[bytes]) -> None:
+async def test_only_the_usual_keys_are_kept_ready(new_keys: list[bytes]) -> None:
     async with running(PrivateKeyPool(spare=1)) as source:
         assert (await source.new("RSA-4096")).startswith(b"RSA-4096")
         assert (await source.new("ECDSA-P256")).startswith(b"ECDSA-P256")
-        assert await source.new() == made[0]
+        assert await source.new() == new_keys[0]
 
 
 @pytest.mark.sockets

@@ -40,18 +40,18 @@ async def running(runtime: Runtime) -> AsyncIterator[None]:
 
 
 async def test_controllers_start_when_all_that_is_watched_is_known() -> None:
-    server, seen = FakeServer(), Seen()
+    server, reconciler = FakeServer(), Seen()
     server.put(widget("a"))
     server.faults.append(lambda request: ServerError("starting"))
     runtime = Runtime.on(server, clock=loop_clock(), random=Random(1))
-    controller = runtime.add(Controller("widgets", seen))
+    controller = runtime.add(Controller("widgets", reconciler))
     controller.watch(runtime.cache.informer(WIDGETS))
     async with running(runtime):
         await asyncio.sleep(60)
-        assert seen.keys == []
+        assert reconciler.keys == []
         server.faults.clear()
         await asyncio.sleep(60)
-        assert seen.keys == ["a"]
+        assert reconciler.keys == ["a"]
 
 
 async def test_a_runtime_without_controllers_or_informers_just_waits() -> None:
@@ -61,16 +61,16 @@ async def test_a_runtime_without_controllers_or_informers_just_waits() -> None:
 
 
 async def test_objects_that_were_there_come_after_what_is_news() -> None:
-    server, seen = FakeServer(), Seen()
+    server, reconciler = FakeServer(), Seen()
     for name in ("a", "b", "c"):
         server.put(widget(name))
     runtime = Runtime.on(server, clock=loop_clock())
-    controller = runtime.add(Controller("widgets", seen, concurrency=1))
+    controller = runtime.add(Controller("widgets", reconciler, concurrency=1))
     controller.watch(runtime.cache.informer(WIDGETS))
     controller.enqueue(Key("default", "urgent"))
     async with running(runtime):
         await asyncio.sleep(1)
-    assert seen.keys == ["urgent", "a", "b", "c"]
+    assert reconciler.keys == ["urgent", "a", "b", "c"]
 
 
 async def test_watching_the_same_twice_is_watching_once() -> None:
@@ -78,9 +78,9 @@ async def test_watching_the_same_twice_is_watching_once() -> None:
         def keys(self, change: Change) -> Iterable[Key]:
             return (Key("", "mapped"),)
 
-    server, seen, mapping = FakeServer(), Seen(), Mapping()
+    server, reconciler, mapping = FakeServer(), Seen(), Mapping()
     runtime = Runtime.on(server, clock=loop_clock())
-    controller = runtime.add(Controller("widgets", seen))
+    controller = runtime.add(Controller("widgets", reconciler))
     informer = runtime.cache.informer(WIDGETS)
     async with running(runtime):
         for _ in range(3):
@@ -89,7 +89,7 @@ async def test_watching_the_same_twice_is_watching_once() -> None:
         await asyncio.sleep(1)
         server.put(widget("a"))
         await asyncio.sleep(1)
-    assert sorted(seen.keys) == ["a", "mapped"]
+    assert sorted(reconciler.keys) == ["a", "mapped"]
 
 
 async def test_a_controller_keeps_no_informer_alive() -> None:

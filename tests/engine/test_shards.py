@@ -182,13 +182,13 @@ async def test_three_shards_share_the_clusters_and_a_fourth_gets_its_part() -> N
 async def test_a_shard_that_is_stopped_hands_over_at_once() -> None:
     async with stage() as here:
         program, two, three = await here.programs("one", "two", "three")
-        kept = {*program.held}, {*two.held}
+        shares = {*program.held}, {*two.held}
         assert three.task is not None
         three.task.cancel()
         await asyncio.sleep(2 * WORK)
         here.told(program, two)
-        assert kept[0] <= {*program.held}
-        assert kept[1] <= {*two.held}
+        assert shares[0] <= {*program.held}
+        assert shares[1] <= {*two.held}
 
 
 async def test_the_clusters_of_a_shard_that_died_go_to_the_others_when_its_lease_is_over() -> None:

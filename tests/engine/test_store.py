@@ -96,11 +96,11 @@ def test_lists_events_and_answers_may_come_in_any_order(done: list[Write], data:
             store.observe(answers.pop().document)
         elif step == "l":
             version = data.draw(st.integers(0, len(done)))
-            known = store.progress
+            progress = store.progress
             if store.replace(list(states[version].values()), str(version)):
                 watched = sum(version_of(entry.document) <= version for entry in events)
             else:
-                assert version < known
+                assert version < progress
     for event in events[watched:]:
         store.take(event)
     for answer in answers:
@@ -133,7 +133,7 @@ def _a_closed_account(changes: list[Change], truth: dict[Key, Document]) -> None
 
 
 @pytest.mark.parametrize(
-    ("document", "gone"),
+    ("document", "expected"),
     [
         ({"metadata": {}}, False),
         ({"metadata": {"deletionTimestamp": "t"}}, True),
@@ -145,8 +145,8 @@ def _a_closed_account(changes: list[Change], truth: dict[Key, Document]) -> None
         ({"metadata": {"deletionTimestamp": "t"}, "spec": {"finalizers": ["kubernetes"]}}, False),
     ],
 )
-def test_what_nothing_holds_any_more_is_gone(document: Document, gone: bool) -> None:
-    assert is_gone(document) is gone
+def test_what_nothing_holds_any_more_is_gone(document: Document, expected: bool) -> None:
+    assert is_gone(document) is expected
 
 
 def test_who_had_a_name_before_is_gone_where_its_successor_is_known_to_have_ended() -> None:
@@ -190,14 +190,14 @@ def test_own_writes_are_known_between_a_restore_of_the_server_and_the_next_list(
     store.rewind()
     store.observe(entry(12, "d", "new"))
     store.observe(entry(13, "a"))
-    assert {key.name: version_of(one) for key, one in store.objects.items()} == {
+    assert {key.name: version_of(document) for key, document in store.objects.items()} == {
         "new": 12,
         "x": 13,
         "y": 1001,
         "z": 1002,
     }
     assert store.replace([entry(12, "d", "new"), entry(13, "a"), entry(9, "b", "y")], "20")
-    assert {key.name: version_of(one) for key, one in store.objects.items()} == {
+    assert {key.name: version_of(document) for key, document in store.objects.items()} == {
         "new": 12,
         "x": 13,
         "y": 9,
@@ -211,7 +211,7 @@ def test_a_list_that_is_newer_than_all_is_right_after_a_restore() -> None:
     store = Store()
     store.replace([entry(1000, "a")], "1000")
     assert store.replace([entry(990, "a"), entry(995, "b", "y")], "1005")
-    assert {version_of(one) for one in store.objects.values()} == {990, 995}
+    assert {version_of(document) for document in store.objects.values()} == {990, 995}
 
 
 def test_a_restored_server_deletes_nothing_that_it_still_has() -> None:
@@ -222,7 +222,7 @@ def test_a_restored_server_deletes_nothing_that_it_still_has() -> None:
     changes.clear()
     store.rewind()
     store.replace([entry(10, "a")], "12")
-    assert [(one.old is None, one.new is None) for one in changes] == [
+    assert [(change.old is None, change.new is None) for change in changes] == [
         (False, False),
         (False, True),
     ]

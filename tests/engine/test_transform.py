@@ -37,9 +37,9 @@ def an_object(name: str) -> Document:
 def test_fields_of_updates_are_left_out_and_equal_parts_are_kept_once() -> None:
     trim, come = transform_of(CONFIG_MAPS, metadata=False), [an_object("a"), an_object("b")]
     before = deepcopy(come)
-    kept = [trim(document) for document in come]
+    trimmed = [trim(document) for document in come]
     assert come == before
-    for name, item in zip("ab", kept, strict=True):
+    for name, item in zip("ab", trimmed, strict=True):
         fields = item["metadata"].pop("managedFields")
         assert fields == [
             {"manager": "kubectl", "operation": "Update"},
@@ -61,12 +61,12 @@ def test_unchanged_parts_are_those_of_the_former_state() -> None:
     trim = transform_of(CONFIG_MAPS, metadata=False)
     old = trim(an_object("a") | {"list": [{"x": [1]}, {"x": [2]}], "kept": {"y": {"z": "w"}}})
     new = an_object("a") | {"list": [{"x": [1]}, {"x": [3]}, {"x": [4]}], "kept": {"y": {"z": "w"}}}
-    kept = trim(new, old)
-    assert kept == trim(new)
-    assert kept["kept"] is old["kept"]
-    assert kept["data"] is old["data"]
-    assert kept["list"][0] is old["list"][0]
-    assert kept["metadata"]["managedFields"][1] is old["metadata"]["managedFields"][1]
+    trimmed = trim(new, old)
+    assert trimmed == trim(new)
+    assert trimmed["kept"] is old["kept"]
+    assert trimmed["data"] is old["data"]
+    assert trimmed["list"][0] is old["list"][0]
+    assert trimmed["metadata"]["managedFields"][1] is old["metadata"]["managedFields"][1]
     assert trim({**new, "list": []}, old)["list"] == []
 
 

@@ -81,9 +81,9 @@ async def test_when_all_are_back_there_are_no_more_workers_than_before() -> None
 async def test_so_many_wait_at_most() -> None:
     work = Work(0.0, 5.0)
     many = [Key("waits", str(number)) for number in range(2 * MAX_YIELDED)]
-    seen: list[int] = []
-    await work.run(many, 1, lambda: seen.append(work.waiting))
-    assert seen == [MAX_YIELDED + 2]
+    counts: list[int] = []
+    await work.run(many, 1, lambda: counts.append(work.waiting))
+    assert counts == [MAX_YIELDED + 2]
 
 
 async def test_where_no_controller_is_at_work_nothing_is_given_up() -> None:

@@ -115,8 +115,8 @@ ITEM = {"uid": "1", "holderReference": HOLDER, "object": TEMPLATE}
 
 async def test_registry_patches() -> None:
     extension = example("registry_patches")
-    given = {"variables": [{"name": "registry", "value": "r.example.com"}], "items": [ITEM]}
-    request = msgspec.convert(given, GeneratePatchesRequest)
+    document = {"variables": [{"name": "registry", "value": "r.example.com"}], "items": [ITEM]}
+    request = msgspec.convert(document, GeneratePatchesRequest)
     response = await ask(extension, GENERATE_PATCHES, request, "registry-patches")
     (patch,) = [msgspec.json.decode(response_item.patch or b"") for response_item in response.items]
     annotations = {"example.com/registry": "r.example.com"}

@@ -50,7 +50,7 @@ VALUES: list[dict[str, Any]] = [
 ]
 
 
-def clusters(patches: list[Document], known: list[Document]) -> list[Document]:
+def clusters(patches: list[Document], class_variables: list[Document]) -> list[Document]:
     """The sample's class with these patches and variables, and a Cluster for each of VALUES."""
     results = deepcopy(objects())
     cluster = next(item for item in results if item["kind"] == "Cluster")
@@ -59,8 +59,8 @@ def clusters(patches: list[Document], known: list[Document]) -> list[Document]:
         if document["kind"] == "ClusterClass":
             document["spec"]["patches"] = patches
             document["spec"].pop("variables")
-            if known:
-                document["spec"]["variables"] = known
+            if class_variables:
+                document["spec"]["variables"] = class_variables
     for number, values in enumerate(VALUES):
         document = deepcopy(cluster)
         document["metadata"]["name"] = f"herd-{number}"
@@ -71,12 +71,12 @@ def clusters(patches: list[Document], known: list[Document]) -> list[Document]:
     return results
 
 
-async def made(patches: list[Document], known: list[Document]) -> list[Any]:
+async def made(patches: list[Document], variables: list[Document]) -> list[Any]:
     """Return the bootstrap specs of the machines of every Cluster, as the patches make them."""
     post = InProcess(platform=example("platform_patches"))
     async with management_plane(OPEN, clock=loop_clock(), random=Random(0), post=post) as plane:
         story = Story(plane.client, own_kinds())
-        *class_objects, document, other = clusters(patches, known)
+        *class_objects, document, other = clusters(patches, variables)
         await story.create([config("platform")])
         await story.create(class_objects)
         await story.until(
@@ -101,12 +101,12 @@ async def made(patches: list[Document], known: list[Document]) -> list[Any]:
 
 
 async def test_both_make_the_same_machines() -> None:
-    known = [
+    variables = [
         {"name": name, "required": False, "schema": {"openAPIV3Schema": schema}}
         for name, schema in SCHEMAS.items()
     ]
     assert len(INLINE) == 10
-    inline, external = await made(INLINE, known), await made([EXTERNAL], [])
+    inline, external = await made(INLINE, variables), await made([EXTERNAL], [])
     assert external == inline
     assert external[0] != external[1]
 
@@ -128,10 +128,10 @@ async def test_what_others_patched_afterwards_is_found(repository: str, message:
         "kind": "KubeadmControlPlaneTemplate",
         "spec": {"template": {"spec": {"kubeadmConfigSpec": machine}}},
     }
-    given = {
+    document = {
         "variables": [{"name": "registry", "value": "registry.example.com"}],
         "items": [{"holderReference": HOLDER, "object": template}],
     }
-    request = msgspec.convert(given, ValidateTopologyRequest)
+    request = msgspec.convert(document, ValidateTopologyRequest)
     response = await ask(example("platform_patches"), VALIDATE_TOPOLOGY, request, "platform-check")
     assert response.message == message

@@ -111,8 +111,8 @@ def test_kinds_are_found_and_applied_dynamically(api: client.ApiClient) -> None:
         body=body, name="capybara", namespace="default", field_manager="test"
     )
     assert applied.metadata.labels.by == "dynamic"
-    seen = next(iter(clusters.watch(namespace="default", timeout=5)))
-    assert (seen["type"], seen["object"].metadata.name) == ("ADDED", "capybara")
+    event = next(iter(clusters.watch(namespace="default", timeout=5)))
+    assert (event["type"], event["object"].metadata.name) == ("ADDED", "capybara")
     deployments = result.resources.get(api_version=CLUSTERS, kind="MachineDeployment")
     scale = deployments.scale.get(name="capybara-md-0", namespace="default")
     assert (scale.kind, scale.status.selector != "") == ("Scale", True)

@@ -38,8 +38,8 @@ class Comparison(NamedTuple):
 
 def main(arguments: list[str] | None = None) -> int:
     """Read the command line and compare."""
-    given = _parser().parse_args(arguments)
-    names = [name for part in given.functions or [""] for name in matching(part)]
+    options = _parser().parse_args(arguments)
+    names = [name for part in options.functions or [""] for name in matching(part)]
     if not names:
         return _refuse(
             f"no function has that in its name; they are: {', '.join(recorded_functions())}"
@@ -47,14 +47,14 @@ def main(arguments: list[str] | None = None) -> int:
     differing = 0
     for name in dict.fromkeys(names):
         selected = function(name)
-        cases = list(Mutations(selected.given, given.seed).cases(given.count))
+        cases = list(Mutations(selected.given, options.seed).cases(options.count))
         if name == "gotemplate/render":
-            cases += template_calls(given.seed)
+            cases += template_calls(options.seed)
         try:
-            comparison = compare(selected, selected.given if given.recorded else cases)
+            comparison = compare(selected, selected.given if options.recorded else cases)
         except NoJudge as error:
             return _refuse(str(error))
-        _show(name, comparison, given.show)
+        _show(name, comparison, options.show)
         differing += len(comparison.differing)
     return int(bool(differing))
 

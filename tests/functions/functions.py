@@ -110,11 +110,11 @@ def function(name: str) -> Function:
     topic, _, file = name.partition("/")
     (path,) = _recordings(name)
     answers = ANSWERS[name]
-    given = [
+    cases = [
         {key: value for key, value in record.items() if key not in answers}
         for record in records(path)
     ]
-    return Function(name, given, _check(topic, file))
+    return Function(name, cases, _check(topic, file))
 
 
 def _recordings(name: str) -> Iterator[Path]:

@@ -42,10 +42,10 @@ _WORD: Final = re.compile(r"\w+|\s+|[^\w\s]")
 class Mutations:
     """Makes cases from recorded arguments. The same seed makes the same cases."""
 
-    def __init__(self, given: list[Document], seed: int) -> None:
-        self._given = given
+    def __init__(self, cases: list[Document], seed: int) -> None:
+        self._given = cases
         self._random = Random(seed)
-        self._known: Mapping[str, list[Any]] = _by_field(given)
+        self._known: Mapping[str, list[Any]] = _by_field(cases)
 
     def cases(self, count: int) -> Iterator[Document]:
         """Yield that many cases."""
@@ -105,22 +105,22 @@ class Mutations:
         return "".join(words)
 
 
-def _by_field(given: Iterable[Document]) -> Mapping[str, list[Any]]:
-    known: defaultdict[str, list[Any]] = defaultdict(list)
+def _by_field(cases: Iterable[Document]) -> Mapping[str, list[Any]]:
+    values: defaultdict[str, list[Any]] = defaultdict(list)
 
     def walk(value: Any, field: str) -> None:
         if value is not None:
-            known[field].append(value)
+            values[field].append(value)
         members = value.items() if isinstance(value, dict) else ()
         for name, member in members:
             walk(member, name)
         for item in value if isinstance(value, list) else ():
             walk(item, field)
 
-    for case in given:
+    for case in cases:
         for name, value in case.items():
             walk(value, name)
-    return dict(known)
+    return dict(values)
 
 
 def _places(value: Any, place: Place = ()) -> Iterator[Place]:

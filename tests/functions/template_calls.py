@@ -36,8 +36,8 @@ _RANDOM: Final = frozenset(("bcrypt", "derivePassword", "encryptAES", "htpasswd"
 def template_calls(seed: int) -> Iterator[dict[str, str]]:
     """Yield cases of gotemplate/render."""
     random = Random(seed)
-    known = functions()
-    for name in sorted(set(known) - {*volatile_functions(known), *_RANDOM}):
+    all_functions = functions()
+    for name in sorted(set(all_functions) - {*volatile_functions(all_functions), *_RANDOM}):
         yield {"template": f"{{{{ {name} }}}}"}
         for argument in _ARGUMENTS:
             yield {"template": f"{{{{ {name} {argument} }}}}"}

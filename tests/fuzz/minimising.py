@@ -39,19 +39,19 @@ def _reached(folder: Path, name: str) -> Iterator[bytes]:
 
 def _findings(folder: Path, name: str) -> Iterator[bytes]:
     """Yield the inputs that failed, one for each place in the code that names their file."""
-    known = [harness for harness in HARNESSES if harness.startswith(f"{name}-")]
+    names = [harness for harness in HARNESSES if harness.startswith(f"{name}-")]
     for path in (folder / "findings").glob(f"{name}-[A-Z]*"):
-        if path.suffix != ".txt" and not any(path.name.startswith(f"{text}-") for text in known):
+        if path.suffix != ".txt" and not any(path.name.startswith(f"{text}-") for text in names):
             yield path.read_bytes()
 
 
 def _adding(harness: Harness, inputs: Iterable[bytes]) -> Iterator[bytes]:
     """Those that go a step which none before did."""
-    known: set[Step] = set()
+    steps_before: set[Step] = set()
     for data in inputs:
         steps = _steps(harness, data)
-        if not steps <= known:
-            known |= steps
+        if not steps <= steps_before:
+            steps_before |= steps
             yield data
 
 

@@ -130,8 +130,8 @@ def _variables() -> dict[str, Any]:
 
 def _cel(data: bytes) -> str:
     program = compile_expression(text_of(data), _variables())
-    value, left = program.run(_VALUE, _VALUE, 5, "text", limit=200_000)
-    assert left <= 200_000
+    value, remaining = program.run(_VALUE, _VALUE, 5, "text", limit=200_000)
+    assert remaining <= 200_000
     return repr(value)[:1000]
 
 

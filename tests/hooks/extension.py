@@ -115,10 +115,10 @@ def config(name: str, **spec: Any) -> Document:
 
 def waits(times: int, seconds: int = 8, message: str = "not yet") -> Callable[[Document], Document]:
     """An answer that holds so often, and then no more."""
-    left = iter(range(times))
+    counter = iter(range(times))
 
     def answer(_: Document) -> Document:
-        if next(left, None) is None:
+        if next(counter, None) is None:
             return {}
         return {"retryAfterSeconds": seconds, "message": message}
 

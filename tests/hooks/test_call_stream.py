@@ -32,8 +32,8 @@ class Far:
         await asyncio.sleep(0.5)
         if isinstance(self.said, str):
             raise NoAnswer(self.said)
-        found: Answer = self.said
-        return found
+        answer: Answer = self.said
+        return answer
 
     async def aclose(self) -> None:
         """Nothing is open."""
@@ -68,8 +68,8 @@ async def seen(said: Any, *, patience: float = 10.0) -> Document:
     ],
 )
 async def test_the_outcome_of_a_call_is_recorded(said: Any, patience: float, line: str) -> None:
-    told = await seen(said, patience=patience)
-    heading, _, outcome = line_of(told).partition(" ms): ")
+    record = await seen(said, patience=patience)
+    heading, _, outcome = line_of(record).partition(" ms): ")
     assert outcome == line
     assert heading.endswith("Z beforeclustercreate machines default/herd (500.0")
 
@@ -109,12 +109,12 @@ def test_what_a_secret_field_holds_is_left_out_whatever_its_form() -> None:
 
 async def test_who_leaves_or_sleeps_costs_nobody_anything() -> None:
     post = ObservableTransport(Far(answer()), Registry(), loop_clock())
-    gone, slow = post.watch(), post.watch()
-    await gone.aclose()
+    left_watch, slow = post.watch(), post.watch()
+    await left_watch.aclose()
     await asyncio.gather(*(post(ClientConfig(), HOOK, REQUEST) for _ in range(MAX_BUFFERED + 5)))
     await post.aclose()
-    assert [one async for one in gone] == []
-    assert len([one async for one in slow]) == MAX_BUFFERED
+    assert [item async for item in left_watch] == []
+    assert len([item async for item in slow]) == MAX_BUFFERED
 
 
 async def test_answers_that_block_are_reported_to_who_comes_later_until_they_end() -> None:
@@ -122,17 +122,17 @@ async def test_answers_that_block_are_reported_to_who_comes_later_until_they_end
     post = ObservableTransport(far, Registry(), loop_clock())
     await post(ClientConfig(), HOOK, REQUEST)
     before, late = post.watch(), post.watch(recall=True)
-    told = await anext(late)
+    first = await anext(late)
     await before.aclose()
     await late.aclose()
     far.said = answer()
     await post(ClientConfig(), HOOK, REQUEST)
     after = post.watch(recall=True)
     await post.aclose()
-    assert told["request"] == {"cluster": CLUSTER}
-    assert line_of(told).endswith("wait 60 s: no room")
-    assert [one async for one in before] == []
-    assert [one async for one in after] == []
+    assert first["request"] == {"cluster": CLUSTER}
+    assert line_of(first).endswith("wait 60 s: no room")
+    assert [item async for item in before] == []
+    assert [item async for item in after] == []
 
 
 async def test_blocking_answers_that_are_remembered_have_a_bound() -> None:
@@ -143,6 +143,6 @@ async def test_blocking_answers_that_are_remembered_have_a_bound() -> None:
         await post(ClientConfig(), HOOK, body)
     late = post.watch(recall=True)
     await post.aclose()
-    told = [one["request"]["cluster"]["metadata"]["name"] async for one in late]
-    assert told == names[-len(told) :]
-    assert len(told) == min(MOST_BLOCKING, MAX_BUFFERED)
+    names_told = [item["request"]["cluster"]["metadata"]["name"] async for item in late]
+    assert names_told == names[-len(names_told) :]
+    assert len(names_told) == min(MOST_BLOCKING, MAX_BUFFERED)

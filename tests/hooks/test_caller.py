@@ -140,18 +140,18 @@ async def test_settings_of_the_call_go_over_those_of_the_config() -> None:
 
 
 @pytest.mark.parametrize(
-    ("selector", "asked"),
+    ("selector", "expected"),
     [
         ({}, True),
         ({"matchLabels": {"grows": "grass"}}, True),
         ({"matchLabels": {"grows": "trees"}}, False),
     ],
 )
-async def test_namespaces_are_selected(selector: Document, asked: bool) -> None:
+async def test_namespaces_are_selected(selector: Document, expected: bool) -> None:
     plane = Plane(ext=quota())
     plane.register("ext", namespaceSelector=selector)
     await plane.create()
-    assert bool(plane.extensions["ext"].asked) == asked
+    assert bool(plane.extensions["ext"].asked) == expected
 
 
 def broken(**changes: Any) -> Extension:

@@ -13,10 +13,10 @@ from tests.api.descriptions.sentences import problems
 
 def messages() -> Iterator[inspect.StructType]:
     """The Structs of all messages and of their parts."""
-    seen: set[type] = set()
+    structs: set[type] = set()
     for hook in own_catalog():
         for info in inspect.multi_type_info([hook.request, hook.response]):
-            yield from structs_in(info, seen)
+            yield from structs_in(info, structs)
 
 
 def test_every_message_and_field_is_described_in_sentences() -> None:

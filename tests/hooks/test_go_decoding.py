@@ -61,8 +61,8 @@ def test_every_body_is_to_us_what_it_is_to_go() -> None:
 
 
 def test_the_recording_has_answers_of_both_kinds_for_every_hook() -> None:
-    seen = {(line["hook"], "value" in line) for line in recorded()}
-    assert seen == {(hook, good) for hook in FIELDS for good in (True, False)}
+    kinds = {(line["hook"], "value" in line) for line in recorded()}
+    assert kinds == {(hook, good) for hook in FIELDS for good in (True, False)}
 
 
 SAME_WORDS: Final = [

@@ -212,8 +212,8 @@ async def test_a_service_is_called_where_it_is_under_its_own_name(tmp_path: Path
     config.url, config.service = "", reference
     url = "https://quota.rules.svc:443/base/hook?timeout=10s"
     async with server(answer(b"{}"), own, tmp_path) as port:
-        known = HttpsTransport({("rules", "quota", 443): f"https://127.0.0.1:{port}"})
-        assert await post(config, url, known) == (200, b"{}")
+        transport = HttpsTransport({("rules", "quota", 443): f"https://127.0.0.1:{port}"})
+        assert await post(config, url, transport) == (200, b"{}")
     for entries, message in (
         ({}, 'service "rules/quota" not found; say where it is: --webhook-service rules/quota='),
         (None, "lookup quota.rules.svc: no such host"),  # in a cluster, where names resolve

@@ -122,8 +122,8 @@ async def test_all_handlers_are_listed_and_what_is_wrong() -> None:
 async def test_a_handler_answers_a_made_or_a_recorded_request() -> None:
     handler = await call_handler(CLIENT, Posting(), own_catalog(), "quota.herd", None)
     assert (handler["message"], handler["retryAfterSeconds"]) == ("sample: 3 at most", 30)
-    given: Document = {"cluster": {"metadata": {"name": "mine"}}}
-    recorded = await call_handler(CLIENT, Posting(), own_catalog(), "quota.herd", given)
+    request: Document = {"cluster": {"metadata": {"name": "mine"}}}
+    recorded = await call_handler(CLIENT, Posting(), own_catalog(), "quota.herd", request)
     assert recorded["message"] == "mine: 3 at most"
 
 

@@ -38,8 +38,8 @@ def without_prose(node: Any, key: str = "") -> Any:
 
 def test_the_document_says_what_upstreams_says() -> None:
     recorded = json.loads(gzip.decompress((FOLDER / "openapi.json.gz").read_bytes()))
-    given = openapi(own_catalog(), "v1.14.0")
-    assert list(compared(without_prose(recorded), without_prose(given))) == []
+    document = openapi(own_catalog(), "v1.14.0")
+    assert list(compared(without_prose(recorded), without_prose(document))) == []
 
 
 def test_the_catalog_has_the_hooks_of_upstreams() -> None:

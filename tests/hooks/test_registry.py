@@ -16,9 +16,9 @@ HOOK = "BeforeClusterCreate"
 
 
 def found(
-    *handlers: str, generation: int = 1, seen: int | None = 1, status: str = "True", **more: Any
+    *handlers: str, generation: int = 1, observed: int | None = 1, status: str = "True", **more: Any
 ) -> Document:
-    """An ExtensionConfig. seen: the generation that discovery has seen."""
+    """An ExtensionConfig. observed: the generation that discovery has seen."""
     document = config("ext", settings={"generation": str(generation)})
     document["metadata"] |= {"uid": "u", "generation": generation, **more}
     listed = [
@@ -31,9 +31,9 @@ def found(
         "reason": "Any",
         "message": "",
         "lastTransitionTime": "2026-01-01T00:00:00Z",
-        "observedGeneration": seen,
+        "observedGeneration": observed,
     }
-    conditions = [] if seen is None else [condition]
+    conditions = [] if observed is None else [condition]
     document["status"] = {"handlers": listed, "conditions": conditions}
     return document
 
@@ -52,7 +52,7 @@ GOING = found("a", deletionTimestamp="2026-01-01T00:00:00Z")
 @pytest.mark.parametrize(
     ("documents", "called"),
     [
-        pytest.param([found(seen=None)], [], id="new"),
+        pytest.param([found(observed=None)], [], id="new"),
         pytest.param([found("b", "a")], ["a.ext 1", "b.ext 1"], id="discovered"),
         pytest.param(
             [found("a", status="False")],
@@ -65,10 +65,12 @@ GOING = found("a", deletionTimestamp="2026-01-01T00:00:00Z")
             id="changed, not yet discovered: it goes on as it was",
         ),
         pytest.param(
-            [found("a"), found("b", generation=2, seen=2)], ["b.ext 2"], id="changed, discovered"
+            [found("a"), found("b", generation=2, observed=2)],
+            ["b.ext 2"],
+            id="changed, discovered",
         ),
         pytest.param(
-            [found("a"), found("a", generation=2, seen=2, status="False")],
+            [found("a"), found("a", generation=2, observed=2, status="False")],
             ["a.ext 1"],
             id="changed, and dead",
         ),

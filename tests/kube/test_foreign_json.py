@@ -72,9 +72,9 @@ def test_nobody_else_decodes_json_that_may_be_anybody_s() -> None:
         if (name := path.relative_to(SOURCES).as_posix()).partition("/")[0] != "testing"
         if (lines := list(_decoding(path)))
     }
-    known = {*_OWN_FILES, *_ITS_OWN_WAY}
-    assert set(results) - known == set(), "use kapy.kube.foreign_json, or say why not here"
-    assert known - set(results) == set(), "these do so no more"
+    files = {*_OWN_FILES, *_ITS_OWN_WAY}
+    assert set(results) - files == set(), "use kapy.kube.foreign_json, or say why not here"
+    assert files - set(results) == set(), "these do so no more"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from kapy.kube.plural import plural
 
 
 @pytest.mark.parametrize(
-    ("one", "many"),
+    ("singular", "many"),
     [
         ("Machine", "Machines"),
         ("MachineDeployment", "MachineDeployments"),
@@ -24,5 +24,5 @@ from kapy.kube.plural import plural
         ("", ""),
     ],
 )
-def test_plurals(one: str, many: str) -> None:
-    assert plural(one) == many
+def test_plurals(singular: str, many: str) -> None:
+    assert plural(singular) == many

@@ -41,10 +41,10 @@ def test_an_amount_is_stored_in_one_form(text: str, stored: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "two", "order"), [("1Gi", "1024Mi", 0), ("1k", "1Ki", -1), ("1", "999m", 1)]
+    ("first", "two", "order"), [("1Gi", "1024Mi", 0), ("1k", "1Ki", -1), ("1", "999m", 1)]
 )
-def test_amounts_have_an_order(one: str, two: str, order: int) -> None:
-    assert compare(one, two) == order
+def test_amounts_have_an_order(first: str, two: str, order: int) -> None:
+    assert compare(first, two) == order
 
 
 def test_an_amount_is_exact() -> None:

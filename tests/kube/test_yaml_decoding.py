@@ -109,8 +109,8 @@ def test_little_is_built_beside_the_value_of_a_document(text: str) -> None:
             value = body.decode_yaml(text.encode())
         except body.InvalidJson:
             value = None
-        kept, peak = tracemalloc.get_traced_memory()
+        size, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak - kept < 300_000
+    assert peak - size < 300_000
     del value

@@ -127,15 +127,15 @@ def _wrap(text: str, width: int) -> list[str]:
 
 
 def _box(
-    left: int, top: int, width: int, height: int, name: str, lines: Sequence[str]
+    x: int, top: int, width: int, height: int, name: str, lines: Sequence[str]
 ) -> Iterator[str]:
     yield (
-        f'<rect x="{left}" y="{top}" width="{width}" height="{height}" rx="4" '
+        f'<rect x="{x}" y="{top}" width="{width}" height="{height}" rx="4" '
         'fill="#eef4fb" stroke="#4a78b0"/>'
     )
-    yield _text(left + 8, top + 20, name, 15, weight="bold")
+    yield _text(x + 8, top + 20, name, 15, weight="bold")
     for number, line in enumerate(lines):
-        yield _text(left + 8, top + 37 + 15 * number, line, 11)
+        yield _text(x + 8, top + 37 + 15 * number, line, 11)
 
 
 def traced_write() -> list[Call]:
@@ -218,11 +218,11 @@ def write_drawing(calls: Sequence[Call]) -> str:
     place = {name: 50 + gap * number for number, name in enumerate(names)}
     bottom = HEADER + STEP * (len(calls) + 1)
     shapes = [_marker()]
-    for name, left in place.items():
+    for name, x in place.items():
         for number, word in enumerate(name.split()):
-            shapes.append(_text(left, 22 + 15 * number, word, 12, weight="bold", anchor="middle"))
+            shapes.append(_text(x, 22 + 15 * number, word, 12, weight="bold", anchor="middle"))
         shapes.append(
-            f'<line x1="{left}" y1="{HEADER - 20}" x2="{left}" y2="{bottom}" stroke="#b8c4d0"/>'
+            f'<line x1="{x}" y1="{HEADER - 20}" x2="{x}" y2="{bottom}" stroke="#b8c4d0"/>'
         )
     for number, call in enumerate(calls, start=1):
         shapes += _arrow(place[call.caller], place[call.callee], HEADER + STEP * number, call)
@@ -248,10 +248,10 @@ def _marker() -> str:
 
 
 def _text(
-    left: int, top: int, text: str, size: int, *, weight: str = "normal", anchor: str = "start"
+    x: int, top: int, text: str, size: int, *, weight: str = "normal", anchor: str = "start"
 ) -> str:
     return (
-        f'<text x="{left}" y="{top}" font-size="{size}" font-weight="{weight}" '
+        f'<text x="{x}" y="{top}" font-size="{size}" font-weight="{weight}" '
         f'text-anchor="{anchor}" {FONT}>{escape(text)}</text>'
     )
 

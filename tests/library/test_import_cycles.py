@@ -57,18 +57,18 @@ def import_graph() -> dict[str, set[str]]:
 def cycles(graph: Mapping[str, set[str]]) -> set[frozenset[str]]:
     """Return the sets of modules that import each other (strongly connected components)."""
     order: list[str] = []
-    seen: set[str] = set()
+    visited: set[str] = set()
     for start in graph:
-        stack = [(start, iter(graph[start]))] if start not in seen else []
-        seen.add(start)
+        stack = [(start, iter(graph[start]))] if start not in visited else []
+        visited.add(start)
         while stack:
             node, rest = stack[-1]
-            following = next((item for item in rest if item not in seen), None)
+            following = next((item for item in rest if item not in visited), None)
             if following is None:
                 order.append(node)
                 stack.pop()
             else:
-                seen.add(following)
+                visited.add(following)
                 stack.append((following, iter(graph[following])))
     importers: dict[str, set[str]] = {name: set() for name in graph}
     for name, imported in graph.items():

@@ -29,10 +29,10 @@ def test_no_sentence_has_a_question_word_as_its_subject() -> None:
 
 
 def test_no_docstring_opens_with_a_question_word() -> None:
-    found = [
+    places = [
         str(place) for path, text in files(PROGRAMS, ".py") for place in riddle_openings(path, text)
     ]
-    assert found == []
+    assert places == []
 
 
 def test_docstrings_explain_only_parameters_and_attributes_that_exist() -> None:

@@ -38,13 +38,13 @@ def test_no_tracked_file_is_a_package_or_a_program() -> None:
     )
     paths = [path for path in listed.stdout.split("\0") if (ROOT / path).is_file()]
     assert len(paths) > 1000
-    found = {}
+    kinds = {}
     for path in paths:
         with (ROOT / path).open("rb") as file:
             kind = foreign_kind(path, file.read(8))
         if kind:
-            found[path] = kind
-    assert found == {}
+            kinds[path] = kind
+    assert kinds == {}
 
 
 @pytest.mark.parametrize(

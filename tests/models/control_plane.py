@@ -59,7 +59,7 @@ def _is_done(node: Node) -> bool:
 
 def _is_lost(state: State) -> bool:
     """Whether bad luck alone cost the quorum, or every Machine that is to stay."""
-    staying = any(one.up and one.phase in ("starting", "running") for one in state.nodes)
+    staying = any(node.up and node.phase in ("starting", "running") for node in state.nodes)
     return not has_quorum(state) or not staying
 
 
@@ -94,9 +94,9 @@ def _may_be_deleted(state: State, number: int) -> bool:
     whether the member of the first one runs.
     """
     node = state.nodes[number]
-    others = [one for other, one in enumerate(state.nodes) if other != number]
-    keeps = any(one.up and one.known and one.phase == "running" for one in others)
-    is_known = node.known or (not state.failures and all(one.up for one in state.nodes))
+    others = [node for other, node in enumerate(state.nodes) if other != number]
+    keeps = any(node.up and node.known and node.phase == "running" for node in others)
+    is_known = node.known or (not state.failures and all(node.up for node in state.nodes))
     return keeps and is_known and node.phase in ("starting", "running")
 
 

@@ -157,8 +157,8 @@ def _observed(state: State, desired: int) -> ControlPlane:
     for number, node in enumerate(state.nodes):
         if node.outdated:
             result.outdated[str(number)] = Outdated(("it is old",))
-    known = [(number, item) for number, item in enumerate(state.nodes) if item.known]
-    result.nodes = {str(number): _node(number, ready=item.up) for number, item in known}
+    listed = [(number, item) for number, item in enumerate(state.nodes) if item.known]
+    result.nodes = {str(number): _node(number, ready=item.up) for number, item in listed}
     _observe_etcd(result, state)
     return result
 

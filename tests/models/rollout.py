@@ -151,8 +151,8 @@ def _deployment(case: Case) -> MachineDeployment:
 
 
 def _machine_set(name: str, numbers: tuple[int, int, int]) -> MachineSet:
-    wanted, seen, available = numbers
-    status = {"replicas": seen, "availableReplicas": available}
+    wanted, observed, available = numbers
+    status = {"replicas": observed, "availableReplicas": available}
     spec = {**_SPEC, "replicas": wanted}
     return decode({"metadata": {"name": name}, "spec": spec, "status": status}, MachineSet)
 

@@ -25,16 +25,16 @@ def main(texts: Sequence[str]) -> int:
         for entry in CATALOGUE
         if not texts or any(text in entry.name or text in entry.file for text in texts)
     ]
-    left = 0
+    missed = 0
     with TemporaryDirectory(prefix="kapy-mutations-") as folder:
         for outcome in run(chosen, Path(folder)):
             mutation = outcome.mutation
             _say(f"{outcome.verdict.value:9} {mutation.file}: {mutation.name}")
             if outcome.verdict is Verdict.BROKEN:
                 _say(outcome.output)
-            left += not outcome.is_found
-    _say(f"{len(chosen)} mutations, {left} not found by the tests")
-    return 1 if left or not chosen else 0
+            missed += not outcome.is_found
+    _say(f"{len(chosen)} mutations, {missed} not found by the tests")
+    return 1 if missed or not chosen else 0
 
 
 def _say(line: str) -> None:

@@ -142,12 +142,12 @@ class Found(NamedTuple):
 def find_all(texts: Sequence[str] = ()) -> Iterator[Found]:
     """Try every mutation that has a finder, or those with a text in name or file."""
     chosen = [
-        one
-        for one in CATALOGUE
-        if one.name in FINDERS
-        and (not texts or any(text in one.name or text in one.file for text in texts))
+        mutation
+        for mutation in CATALOGUE
+        if mutation.name in FINDERS
+        and (not texts or any(text in mutation.name or text in mutation.file for text in texts))
     ]
-    for name in sorted({FINDERS[one.name].partition("@")[0] for one in chosen}):
+    for name in sorted({FINDERS[mutation.name].partition("@")[0] for mutation in chosen}):
         if name in SCENARIOS:
             baseline_of(name, SEED)  # of the source as it is
     for mutation in chosen:
@@ -187,10 +187,10 @@ def _find(finder: str) -> str:
 
 def _find_by_model(name: str) -> str:
     if name == "rollout":
-        problems = (explore(rollout.model_of(one)).problem for one in CASES)
+        problems = (explore(rollout.model_of(case)).problem for case in CASES)
     else:
-        problems = (explore(control_plane.model_of(one)).problem for one in SMALL)
-    return next((one.splitlines()[0] for one in problems if one), "")
+        problems = (explore(control_plane.model_of(case)).problem for case in SMALL)
+    return next((problem.splitlines()[0] for problem in problems if problem), "")
 
 
 _HEADER: Final = """\
@@ -211,8 +211,8 @@ threads that could be searched tell what they were.
 def page(results: Sequence[Found]) -> str:
     """The table of what found what, as Markdown."""
     rows = (
-        f"| {one.mutation.name} | {one.finder} | {one.rule} | {_issue(one.mutation.name)} |"
-        for one in results
+        f"| {item.mutation.name} | {item.finder} | {item.rule} | {_issue(item.mutation.name)} |"
+        for item in results
     )
     return _HEADER + "\n".join(rows) + "\n"
 
@@ -226,15 +226,15 @@ def _issue(name: str) -> str:
 def main(words: Sequence[str]) -> int:
     """Try mutations, and print or write the table; 1 if one was not found."""
     logging.disable(logging.CRITICAL)
-    target = next((one for one in words if one.endswith(".md")), None)
+    target = next((word for word in words if word.endswith(".md")), None)
     results = []
-    for one in find_all([one for one in words if not one.endswith(".md")]):
-        results.append(one)
-        verdict = "found   " if one.rule else "NOT FOUND"
-        sys.stdout.write(f"{verdict} {one.mutation.name}: {one.finder}, {one.rule}\n")
+    for result in find_all([word for word in words if not word.endswith(".md")]):
+        results.append(result)
+        verdict = "found   " if result.rule else "NOT FOUND"
+        sys.stdout.write(f"{verdict} {result.mutation.name}: {result.finder}, {result.rule}\n")
         sys.stdout.flush()
-    left = sum(not one.rule for one in results)
-    sys.stdout.write(f"{len(results)} mutations, {left} not found by models and simulation\n")
+    missed = sum(not result.rule for result in results)
+    sys.stdout.write(f"{len(results)} mutations, {missed} not found by models and simulation\n")
     if target is not None:
         Path(target).write_text(page(results), encoding="utf-8")
-    return 1 if left or not results else 0
+    return 1 if missed or not results else 0

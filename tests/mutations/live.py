@@ -33,8 +33,8 @@ def apply(mutation: Mutation) -> list[str]:
         for qualname, code in new.items()
         if qualname in old and _content(old[qualname]) != _content(code)
     ]
-    functions = {one.__qualname__: one for one in _functions(module)}
-    replaced = [one for one in names if one in functions]
+    functions = {function.__qualname__: function for function in _functions(module)}
+    replaced = [name for name in names if name in functions]
     for qualname in replaced:
         code = new[qualname]
         if code.co_freevars != functions[qualname].__code__.co_freevars:
@@ -58,7 +58,8 @@ def _codes(code: CodeType) -> Iterator[tuple[str, CodeType]]:
 def _content(code: CodeType) -> tuple[Any, ...]:
     """Return the code of a function, without its place in the file."""
     constants = tuple(
-        _content(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts
+        _content(constant) if isinstance(constant, CodeType) else repr(constant)
+        for constant in code.co_consts
     )
     return code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars
 
@@ -80,11 +81,11 @@ def _plain(value: Any) -> Iterator[FunctionType]:
         inner = getattr(value, name, None)
         if isinstance(inner, FunctionType):
             value = inner
-    found = inspect.unwrap(value) if callable(value) else None
-    if isinstance(found, FunctionType):
-        yield found
+    function = inspect.unwrap(value) if callable(value) else None
+    if isinstance(function, FunctionType):
+        yield function
 
 
 def loaded() -> int:
     """Return the number of kapy's modules that are loaded."""
-    return sum(one.startswith("kapy.") for one in sys.modules)
+    return sum(name.startswith("kapy.") for name in sys.modules)

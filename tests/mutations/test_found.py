@@ -28,12 +28,12 @@ def test_a_model_finds_a_mutation_in_another_process() -> None:
 
 def test_every_finder_has_its_mutation_and_the_page_its_row() -> None:
     rows = [line.split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
-    told = {row[0].removeprefix("| "): row[1] for row in rows[1:]}
-    assert told == dict(FINDERS)
+    rows_told = {row[0].removeprefix("| "): row[1] for row in rows[1:]}
+    assert rows_told == dict(FINDERS)
     assert all(row[2] for row in rows)
     assert FINDERS.keys() >= ISSUES.keys()
     assert len(FINDERS) >= LEAST
-    assert FINDERS.keys() <= {one.name for one in CATALOGUE}
+    assert FINDERS.keys() <= {mutation.name for mutation in CATALOGUE}
 
 
 def test_a_change_of_no_function_is_refused() -> None:

@@ -87,7 +87,7 @@ class FailingRuntime:
     async def forget(self, pod: Document) -> None:
         pass
 
-    async def keep(self, known: Any) -> None:
+    async def keep(self, uids: Any) -> None:
         await asyncio.get_running_loop().create_future()
 
     async def close(self) -> None:

@@ -202,15 +202,17 @@ class FakeEngine(MemoryEngine[FakeContainer]):
     async def create_network(self, name: str, config: Mapping[str, Any]) -> None:
         self.check_answers()
         wanted = ((config.get("IPAM") or {}).get("Config") or [{}])[0]
-        told = wanted.get("Subnet")
-        if told:
-            if any(IPv4Network(told).overlaps(IPv4Network(item)) for item in self.overlapping):
+        subnet_wanted = wanted.get("Subnet")
+        if subnet_wanted:
+            if any(
+                IPv4Network(subnet_wanted).overlaps(IPv4Network(item)) for item in self.overlapping
+            ):
                 raise EngineError("Pool overlaps with other one on this address space")
             self._configured.add(name)
-        subnet = IPv4Network(told or self.chosen)
-        self.diary.append(f"network {told}")
+        subnet = IPv4Network(subnet_wanted or self.chosen)
+        self.diary.append(f"network {subnet_wanted}")
         # As Docker: it does not tell the gateway that it chose itself for a configured subnet.
-        gateway = str(wanted.get("Gateway", "")) if told else str(subnet[1])
+        gateway = str(wanted.get("Gateway", "")) if subnet_wanted else str(subnet[1])
         gateways = (gateway,) if gateway else ()
         self.networks[name] = Network(name, (str(subnet),), config["Labels"], gateways)
 

@@ -50,10 +50,10 @@ class Webhook(Probes):
 
 def code_of(path: str) -> int:
     """Return the status of the API server's answer to the ServiceAccount of this program."""
-    known = json.loads(_kubeconfig())
-    headers = {"Authorization": "Bearer " + Path(known["token"]).read_text()}
-    trust = ssl.create_default_context(cafile=known["ca"])
-    request = urllib.request.Request(known["server"] + path, headers=headers)
+    access = json.loads(_kubeconfig())
+    headers = {"Authorization": "Bearer " + Path(access["token"]).read_text()}
+    trust = ssl.create_default_context(cafile=access["ca"])
+    request = urllib.request.Request(access["server"] + path, headers=headers)
     try:
         with urllib.request.urlopen(request, context=trust) as answer:
             return int(answer.status)

@@ -43,9 +43,9 @@ def processes(folder: Path, *command: str) -> ProcessRuntime:
     """The runtime of a program that was started now."""
     if command:
         programs.add(folder, [Program("ns", "pod", "c", command)])
-    known = Programs(folder)
-    known.refresh()
-    return ProcessRuntime(known, lambda _: "pod", system_clock)
+    local_programs = Programs(folder)
+    local_programs.refresh()
+    return ProcessRuntime(local_programs, lambda _: "pod", system_clock)
 
 
 @asynccontextmanager

@@ -158,11 +158,11 @@ class AdoptingRuntime(FailingRuntime):
         return fine
 
 
-@pytest.mark.parametrize(("found", "names"), [(("main",), []), ((), ["before", "main"])])
+@pytest.mark.parametrize(("names_there", "names"), [(("main",), []), ((), ["before", "main"])])
 async def test_init_containers_do_not_run_again_beside_what_they_prepared(
-    tmp_path: Path, found: tuple[str, ...], names: list[str]
+    tmp_path: Path, names_there: tuple[str, ...], names: list[str]
 ) -> None:
-    runtime, wanted = AdoptingRuntime(*found), pod()
+    runtime, wanted = AdoptingRuntime(*names_there), pod()
     del wanted["spec"]["nodeName"]
     wanted["spec"]["initContainers"] = [{"name": "before", "image": "web:1"}]
     async with agent(tmp_path, runtime) as (client, _):
@@ -172,10 +172,10 @@ async def test_init_containers_do_not_run_again_beside_what_they_prepared(
         messages = {"containerStatuses": [running]}
         await client.patch(PODS, POD, {"status": messages}, subresource="status")
         await client.patch(PODS, POD, {"spec": {"nodeName": "kapy"}})
-        seen = await pod_when(client, _is_initialized)
+        document = await pod_when(client, _is_initialized)
         await asyncio.sleep(1)
     assert runtime.names == names
-    assert "terminated" in seen["status"]["initContainerStatuses"][0]["state"]
+    assert "terminated" in document["status"]["initContainerStatuses"][0]["state"]
 
 
 def _is_initialized(document: Document) -> bool:

@@ -73,9 +73,11 @@ async def both(
     command = (sys.executable, str(folder / "server.py"))
     for name in "ab":
         programs.add(folder, [Program("ns", name, name, command)])
-    known = Programs(folder)
-    known.refresh()
-    process_runtime = ProcessRuntime(known, lambda pod: str(pod["metadata"]["name"]), system_clock)
+    local_programs = Programs(folder)
+    local_programs.refresh()
+    process_runtime = ProcessRuntime(
+        local_programs, lambda pod: str(pod["metadata"]["name"]), system_clock
+    )
     running: list[Running] = []
     try:
         for name in "ab":
@@ -170,10 +172,12 @@ async def test_other_binds_are_as_ever(tmp_path: Path) -> None:
         "print('as ever')\n"
     )
     programs.add(tmp_path, [Program("ns", "c", "c", (sys.executable, str(script)))])
-    known = Programs(tmp_path)
-    known.refresh()
+    local_programs = Programs(tmp_path)
+    local_programs.refresh()
     before = _listeners()
-    process_runtime = ProcessRuntime(known, lambda pod: str(pod["metadata"]["name"]), system_clock)
+    process_runtime = ProcessRuntime(
+        local_programs, lambda pod: str(pod["metadata"]["name"]), system_clock
+    )
     wanted = config(tmp_path, "c", "", 9443)
     running = await process_runtime.start(wanted)
     ended = await running.ended()

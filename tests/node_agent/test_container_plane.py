@@ -167,19 +167,20 @@ async def test_an_image_that_cannot_be_had_and_an_engine_that_is_away_are_report
     async with plane(tmp_path) as running:
         await install(running)
 
-        async def told(words: str) -> None:
+        async def until_told(words: str) -> None:
             await deployment_when(running.client, lambda document: words in str(document["status"]))
 
-        await told("NoRuntime: nothing runs this Pod here: no local program runs in place of its "
-                   "image; no container engine answers at unix:///fake.sock")  # fmt: skip
+        await until_told("NoRuntime: nothing runs this Pod here: no local program runs in "
+                         "place of its image; no container "
+                         "engine answers at unix:///fake.sock")  # fmt: skip
         engine.down = False
-        await told("ImagePullBackOff: back-off ")
+        await until_told("ImagePullBackOff: back-off ")
         engine.registry = wanted
         key = Key(SPACE, "settings")  # a change ends the pause
         await running.client.patch(CONFIG_MAPS, key, {"data": {"setting": "other"}})
         await available(running)
         engine.break_connections()
-        await told("no container engine answers at unix:///fake.sock")
+        await until_told("no container engine answers at unix:///fake.sock")
         assert not has_condition(await deployment_when(running.client, bool), "Available")
         engine.down = False
         await available(running)

@@ -53,7 +53,7 @@ def moved(port: int) -> int:
 
 
 @pytest.mark.parametrize(
-    ("help_text", "arguments", "told", "ports"),
+    ("help_text", "arguments", "expected", "ports"),
     [
         (CLICK, [], ["--webhook-port=39443"], {9443: 39443}),
         (
@@ -90,10 +90,10 @@ def moved(port: int) -> int:
     ],
 )  # fmt: skip
 def test_a_program_listens_on_ports_of_its_own(
-    help_text: str, arguments: Sequence[str], told: Sequence[str], ports: dict[int, int]
+    help_text: str, arguments: Sequence[str], expected: Sequence[str], ports: dict[int, int]
 ) -> None:
     result = with_free_ports(arguments, flags_of(help_text), moved)
-    assert (list(result.values), dict(result.ports)) == (list(told), ports)
+    assert (list(result.values), dict(result.ports)) == (list(expected), ports)
 
 
 def test_paths_of_mounts_become_those_of_the_host() -> None:

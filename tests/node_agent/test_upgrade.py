@@ -65,9 +65,9 @@ def leave_behind(stage: Stage) -> None:
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(subnets, "ROUTES", tmp_path / "routes")
-    found = Stage(tmp_path)
-    leave_behind(found)
-    return found
+    stage_there = Stage(tmp_path)
+    leave_behind(stage_there)
+    return stage_there
 
 
 async def test_a_newer_kapy_finds_the_containers_of_an_earlier_one(stage: Stage) -> None:
@@ -75,10 +75,10 @@ async def test_a_newer_kapy_finds_the_containers_of_an_earlier_one(stage: Stage)
     for index in range(2):
         config = await stage.config(runtime, own_pod(), index=index, restarts=3)
         assert (config.server, config.address) == ((SERVER, PORT), ADDRESS)
-        found = await runtime.find(config)
-        assert found is not None
-        assert found.identity == f"docker://id-{config.name}"
-        assert found.address == ADDRESS
+        container = await runtime.find(config)
+        assert container is not None
+        assert container.identity == f"docker://id-{config.name}"
+        assert container.address == ADDRESS
     assert stage.engine.diary == [], "nothing is made, stopped or removed"
     await runtime._tidy({"u-1"})
     assert len(stage.engine.running()) == 2
@@ -92,5 +92,8 @@ async def test_a_container_of_an_earlier_start_is_replaced_once(stage: Stage) ->
     assert await runtime.find(config) is None
     first = await runtime.start(config)
     assert first.address == ADDRESS
-    running = [one.record.labels["io.kubernetes.container.name"] for one in stage.engine.running()]
+    running = [
+        container.record.labels["io.kubernetes.container.name"]
+        for container in stage.engine.running()
+    ]
     assert sorted(running) == ["beside", "first"]

@@ -23,9 +23,9 @@ async def websocket(
     headers = {"authorization": f"Bearer {access.token}"} if access.token else {}
     async with (
         ClientSession(headers=headers) as session,
-        session.ws_connect(url, protocols=[protocol], ssl=tls_context(access)) as found,
+        session.ws_connect(url, protocols=[protocol], ssl=tls_context(access)) as socket,
     ):
-        yield found
+        yield socket
 
 
 async def streams_of(connection: ClientWebSocketResponse) -> Sequence[bytes]:

@@ -15,31 +15,31 @@ from tests.oracle.topic import Result
 
 
 def main(arguments: list[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    if not known(given.topic):
+    options = _parser().parse_args(arguments)
+    if not known(options.topic):
         topics = ", ".join([*PURE, *OWN, "apiserver", "apiserver/crud …"])
-        return _refuse(f"there is no topic {given.topic}; the topics are {topics}")
-    if not given.folder.is_dir():
-        return _refuse(f"{given.folder} is not a folder")
+        return _refuse(f"there is no topic {options.topic}; the topics are {topics}")
+    if not options.folder.is_dir():
+        return _refuse(f"{options.folder} is not a folder")
     try:
-        results = dict(play(given.topic, given.folder))
+        results = dict(play(options.topic, options.folder))
     except CannotReplay as error:
         return _refuse(str(error))
     everything = [
-        element for some in results.values() for element in some if given.only in element.case
+        element for some in results.values() for element in some if options.only in element.case
     ]
     failed = [element for element in everything if not element.passed]
-    for item in failed[: given.show]:
+    for item in failed[: options.show]:
         _say(f"FAIL {item.case}")
-        for line in item.differences[: given.lines]:
+        for line in item.differences[: options.lines]:
             _say(f"    {line}")
-    if len(failed) > given.show:
-        _say(f"… and {len(failed) - given.show} more failed cases")
+    if len(failed) > options.show:
+        _say(f"… and {len(failed) - options.show} more failed cases")
     if len(results) > 1:
         for topic, some in results.items():
             _say(f"{topic:<16} {_rate(some)}")
     passed = len(everything) - len(failed)
-    _say(f"{given.topic}: {passed} passed, {len(failed)} failed")
+    _say(f"{options.topic}: {passed} passed, {len(failed)} failed")
     return int(bool(failed) or not everything)
 
 

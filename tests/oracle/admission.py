@@ -133,8 +133,8 @@ async def _changed(transport: Transport, case: Record, path: str, new: Any) -> A
     match case["operation"]:
         case "UPDATE":
             live = (await _asked(transport, "GET", path)).body["metadata"]
-            kept = ("uid", "resourceVersion", "creationTimestamp")
-            new["metadata"] |= {key: live[key] for key in kept if key in live}
+            fields = ("uid", "resourceVersion", "creationTimestamp")
+            new["metadata"] |= {key: live[key] for key in fields if key in live}
             return await _asked(transport, "PUT", f"{path}?dryRun=All", new)
         case "DELETE":
             return await _asked(transport, "DELETE", f"{path}?dryRun=All")

@@ -71,9 +71,9 @@ def ran(record: Record) -> Run:
         (home / "work").mkdir()
         arguments = [*record["args"], *_config(record, home)]
         output, errors = io.StringIO(), io.StringIO()
-        given = {"HOME": str(home), "PATH": os.environ["PATH"], **record["env"]}
+        environ = {"HOME": str(home), "PATH": os.environ["PATH"], **record["env"]}
         with (
-            _surroundings(given, home / "work", record.get("stdin") or ""),
+            _surroundings(environ, home / "work", record.get("stdin") or ""),
             redirect_stdout(output),
             redirect_stderr(errors),
         ):

@@ -32,7 +32,7 @@ def _realistic(kind: GroupKind) -> str:
 def check(record: Record) -> Iterator[str]:
     """Yield the differences from a recorded conversion."""
     realistic = record["case"].startswith("realistic")
-    given = json.loads(json.dumps(record["in"]))
+    original = json.loads(json.dumps(record["in"]))
     try:
         out = convert(
             record["in"],
@@ -47,7 +47,7 @@ def check(record: Record) -> Iterator[str]:
         yield f"recorded is an error, {record['error']}"
         return
     yield from compared(_parsed(record["out"]), _parsed(out))
-    yield from compared(given, record["in"], "the given object itself")
+    yield from compared(original, record["in"], "the given object itself")
 
 
 def _parsed(document: Document) -> Document:

@@ -45,14 +45,14 @@ def check_sample(record: Record) -> Iterator[str]:
 def check_aggregate(record: Record) -> Iterator[str]:
     value = hook(record["hook"])
     responses = [msgspec.convert(response, value.response) for response in record["responses"]]
-    given = {"message": "", **encode(aggregate_responses(value, responses))}
-    yield from compared(record["out"], given)
+    document = {"message": "", **encode(aggregate_responses(value, responses))}
+    yield from compared(record["out"], document)
 
 
 def check_discovery(record: Record) -> Iterator[str]:
     handlers = msgspec.convert(record["handlers"] or [], list[ExtensionHandler])
-    given = [encode(with_defaults(handler)) for handler in handlers]
-    yield from compared(record["out"] or [], given, "out")
+    documents = [encode(with_defaults(handler)) for handler in handlers]
+    yield from compared(record["out"] or [], documents, "out")
     yield from compared(
         record["error"], error_of(lambda: validate_handlers(handlers, CATALOG)), "error"
     )
@@ -69,13 +69,13 @@ def error_of(act: Callable[[], object]) -> str | None:
 def check_url(record: Record) -> Iterator[str]:
     config = msgspec.convert(record["clientConfig"], ClientConfig)
     try:
-        given = handler_url(config, hook(record["hook"]), record["name"])
+        url = handler_url(config, hook(record["hook"]), record["name"])
     except BadAddress as error:
         recorded = record.get("error", "")
         if "failed to parse url" not in recorded:
             yield from compared(recorded, str(error), "error")
         return
-    yield from compared(record.get("out"), given, "out")
+    yield from compared(record.get("out"), url, "out")
 
 
 def check_name(record: Record) -> Iterator[str]:

@@ -41,7 +41,7 @@ def _secret_name(record: Record) -> Iterator[str]:
         cluster, purpose = parse_secret_name(record["name"])
     except InvalidSecretName as refused:
         error = str(refused)
-    given = {
+    results = {
         **record,
         "hasPurposeSuffix": has_purpose_suffix(record["name"]),
         "parseError": error,
@@ -49,16 +49,18 @@ def _secret_name(record: Record) -> Iterator[str]:
         "parsedPurpose": purpose,
     }
     if record.get("purpose"):
-        given["name"] = secret_name(record["cluster"], record["purpose"])
-    return compared(record, given)
+        results["name"] = secret_name(record["cluster"], record["purpose"])
+    return compared(record, results)
 
 
 def _certificates(record: Record) -> Iterator[str]:
     configuration = record["clusterConfiguration"] or {}
     chosen = init_certificates if record["kind"] == "init" else join_certificates
-    given = {certificate.purpose: _described(certificate) for certificate in chosen(configuration)}
+    purposes = {
+        certificate.purpose: _described(certificate) for certificate in chosen(configuration)
+    }
     recorded = {certificate["purpose"]: certificate for certificate in record["certificates"]}
-    return compared(recorded, given)
+    return compared(recorded, purposes)
 
 
 def _described(certificate: Certificate) -> Record:

@@ -43,7 +43,7 @@ def _name(record: Record) -> Iterator[str]:
 
 def _prefixes(record: Record) -> Iterator[str]:
     prefix = worker_prefix(record["cluster"], record["name"])
-    given = {
+    results = {
         "cluster": record["cluster"],
         "name": record["name"],
         "ControlPlaneInfrastructureMachineTemplateNamePrefix": control_plane_prefix(
@@ -54,7 +54,7 @@ def _prefixes(record: Record) -> Iterator[str]:
         "BootstrapConfigNamePrefix": prefix,
         "InfrastructureMachinePoolNamePrefix": prefix,
     }
-    return compared(record, given)
+    return compared(record, results)
 
 
 def _validation(record: Record) -> Iterator[str]:

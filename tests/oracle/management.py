@@ -181,12 +181,12 @@ class _Stage:
 @contextmanager
 def _parsed_once() -> Iterator[None]:
     """The same files are read again and again; parsing them is most of the time that it takes."""
-    known: dict[str, bytes] = {}
+    pickles: dict[str, bytes] = {}
 
     def objects_of(text: str, source: str) -> list[Any]:
-        if text not in known:
-            known[text] = pickle.dumps(manifests.objects_of(text, source))
-        document: list[Any] = pickle.loads(known[text])
+        if text not in pickles:
+            pickles[text] = pickle.dumps(manifests.objects_of(text, source))
+        document: list[Any] = pickle.loads(pickles[text])
         return document
 
     with patch("kapy.clusterctl.components.reading.objects_of", objects_of):
@@ -202,10 +202,10 @@ def _told(record: Record, here: Run) -> Iterator[str]:
             if not other.startswith(text.removesuffix('""')):
                 yield f"stderr: recorded {text!r}, given {other!r}"
         return
-    message, given = recorded[-1], " ".join(ours)
+    message, message_here = recorded[-1], " ".join(ours)
     begin = re.split(r"failed to read file|: stat ", message)[0].rstrip(": ")
-    if not _words(given).count(_words(begin)):
-        yield f"stderr: recorded {message!r}, given {given!r}"
+    if not _words(message_here).count(_words(begin)):
+        yield f"stderr: recorded {message!r}, given {message_here!r}"
 
 
 def _lines(text: str) -> list[str]:
@@ -227,9 +227,9 @@ def _sorted(objects: list[Any]) -> list[Any]:
 
 def _provider(document: Any) -> Any:
     metadata = document["metadata"]
-    kept = {name: metadata[name] for name in ("labels", "name", "namespace")}
+    fields = {name: metadata[name] for name in ("labels", "name", "namespace")}
     return {
-        name: kept if name == "metadata" else document[name]
+        name: fields if name == "metadata" else document[name]
         for name in ("apiVersion", "kind", "metadata", "providerName", "type", "version")
     }
 

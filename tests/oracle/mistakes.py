@@ -45,8 +45,8 @@ def _output(recorded: str, here: Run) -> Iterator[str]:
     yield from compared(yaml.load_all(recorded), yaml.load_all(here.output), "stdout")
 
 
-def said(recorded: str, given: str) -> Iterator[str]:
+def said(recorded: str, message: str) -> Iterator[str]:
     """Yield the difference of an error message from the expected one."""
     wanted = next((ours for theirs, ours in SAYS.items() if theirs in recorded), recorded)
-    if wanted.rstrip(".") not in given or bool(recorded) != bool(given):
-        yield f"stderr: recorded {recorded!r}, given {given!r}"
+    if wanted.rstrip(".") not in message or bool(recorded) != bool(message):
+        yield f"stderr: recorded {recorded!r}, given {message!r}"

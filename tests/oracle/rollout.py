@@ -68,8 +68,8 @@ def plan(record: Record) -> Iterator[str]:
         )
     new = typed(MachineSet, before["newMS"])
     old = [typed(MachineSet, item) for item in before["oldMSs"] or []]
-    given = sorted(machine_set.metadata.name for machine_set in classified_sets.old)
-    yield from compared(sorted(record["oldMachineSets"] or []), given, "oldMachineSets")
+    names = sorted(machine_set.metadata.name for machine_set in classified_sets.old)
+    yield from compared(sorted(record["oldMachineSets"] or []), names, "oldMachineSets")
     yield from compared(
         record["upToDateResults"] or {}, results(classified_sets.differences), "upToDateResults"
     )
@@ -123,11 +123,11 @@ def result(value: Difference) -> Record:
 def check_fenceposts(record: Record) -> Iterator[str]:
     surge, unavailable = record["maxSurge"], record["maxUnavailable"]
     try:
-        found = fenceposts(surge, unavailable, record["desired"])
+        result = fenceposts(surge, unavailable, record["desired"])
     except (InvalidIntOrPercent, BadStrategy) as error:
         yield from compared(record.get("error"), str(error), "error")
         return
-    yield from compared([record["surge"], record["unavailable"]], list(found))
+    yield from compared([record["surge"], record["unavailable"]], list(result))
     md = deployment(record["desired"], surge, unavailable)
     recorded = [record["MaxSurge"], record["MaxUnavailable"]]
     yield from compared(recorded, [max_surge(md), max_unavailable(md)])
@@ -171,16 +171,16 @@ def check_sorted(record: Record) -> Iterator[str]:
     md = typed(MachineDeployment, record["machineDeployment"])
     sets = [typed(MachineSet, machine_set) for machine_set in record["machineSets"] or []]
     classified_sets = classify_sets(md, sets, moment(record["now"]))
-    given = {
+    result = {
         "new": classified_sets.new.metadata.name if classified_sets.new else record["new"] and "",
         "old": [machine_set.metadata.name for machine_set in classified_sets.old],
         "createReason": classified_sets.because,
         "upToDateResults": results(classified_sets.differences),
     }
-    recorded = {name: record[name] for name in given}
+    recorded = {name: record[name] for name in result}
     recorded["old"] = recorded["old"] or []
     recorded["upToDateResults"] = recorded["upToDateResults"] or {}
-    yield from compared(recorded, given)
+    yield from compared(recorded, result)
 
 
 def check_deletion(record: Record) -> Iterator[str]:

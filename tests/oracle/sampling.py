@@ -100,11 +100,11 @@ def whole(texts: Sequence[str]) -> str:
 def families(texts: Sequence[str]) -> str:
     """The metric families that every program has, by program."""
     recorded = json.loads(texts[0])
-    kept = {
+    by_program = {
         program: {name: family for name, family in families.items() if METRICS.fullmatch(name)}
         for program, families in recorded.items()
     }
-    return _json(kept)
+    return _json(by_program)
 
 
 def definitions(texts: Sequence[str]) -> str:

@@ -70,22 +70,22 @@ def _differences(check: Check, record: Record) -> tuple[str, ...]:
         return (f"raised {type(error).__name__}: {error}",)
 
 
-def compared(expected: Any, given: Any, path: str = "") -> Iterator[str]:
+def compared(expected: Any, actual: Any, path: str = "") -> Iterator[str]:
     """One line for each place where two JSON values differ."""
-    if isinstance(expected, dict) and isinstance(given, dict):
-        for key in sorted({*expected, *given}):
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for key in sorted({*expected, *actual}):
             where = f"{path}.{key}"
-            if key not in given:
+            if key not in actual:
                 yield f"{where}: missing, recorded is {_short(expected[key])}"
             elif key not in expected:
-                yield f"{where}: not recorded, given is {_short(given[key])}"
+                yield f"{where}: not recorded, given is {_short(actual[key])}"
             else:
-                yield from compared(expected[key], given[key], where)
-    elif isinstance(expected, list) and isinstance(given, list) and len(expected) == len(given):
-        for number, (item, other) in enumerate(zip(expected, given, strict=True)):
+                yield from compared(expected[key], actual[key], where)
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for number, (item, other) in enumerate(zip(expected, actual, strict=True)):
             yield from compared(item, other, f"{path}[{number}]")
-    elif expected != given or isinstance(expected, bool) != isinstance(given, bool):
-        yield f"{path or 'answer'}: recorded {_short(expected)}, given {_short(given)}"
+    elif expected != actual or isinstance(expected, bool) != isinstance(actual, bool):
+        yield f"{path or 'answer'}: recorded {_short(expected)}, given {_short(actual)}"
 
 
 def _short(value: Any) -> str:

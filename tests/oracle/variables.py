@@ -23,11 +23,11 @@ from tests.oracle.topic import Check, Record, Result, compared, replayed
 _QUOTED: Final = ("compilation failed", "regular expression", "no such overload", "no such key")
 
 
-def _values(given: Any) -> list[ClusterVariable]:
-    return [decode({"name": "", "value": None, **item}, ClusterVariable) for item in given or ()]
+def _values(items: Any) -> list[ClusterVariable]:
+    return [decode({"name": "", "value": None, **item}, ClusterVariable) for item in items or ()]
 
 
-def _definitions(given: Any) -> list[ClusterClassStatusVariable]:
+def _definitions(definitions: Any) -> list[ClusterClassStatusVariable]:
     return [
         decode(
             {
@@ -39,7 +39,7 @@ def _definitions(given: Any) -> list[ClusterClassStatusVariable]:
             },
             ClusterClassStatusVariable,
         )
-        for item in given or ()
+        for item in definitions or ()
     ]
 
 
@@ -53,8 +53,8 @@ def _default(record: Record) -> Iterator[str]:
     yield from _compared_errors(record, errors)
     if not record["errors"]:
         out = [{"value": None, **item} for item in record.get("out") or ()]
-        given = [{"value": None, **encode(variable)} for variable in values]
-        yield from compared(fit_integers(out), fit_integers(given))
+        results = [{"value": None, **encode(variable)} for variable in values]
+        yield from compared(fit_integers(out), fit_integers(results))
 
 
 def _validate(record: Record) -> Iterator[str]:
@@ -89,9 +89,9 @@ def _compared_errors(record: Record, errors: Iterable[FieldError]) -> Iterator[s
     recorded = [
         (error["type"], error["field"], _words(error["detail"])) for error in record["errors"]
     ]
-    given = [(error.type, error.field, _words(error.detail)) for error in errors]
+    errors_here = [(error.type, error.field, _words(error.detail)) for error in errors]
     return compared(
-        [list(entry) for entry in sorted(recorded)], [list(entry) for entry in sorted(given)]
+        [list(entry) for entry in sorted(recorded)], [list(entry) for entry in sorted(errors_here)]
     )
 
 

@@ -27,24 +27,24 @@ from tests.oracle.topic import Check, Record, compared
 
 
 def _read(record: Record) -> Iterator[str]:
-    given: Record = {"in": record["in"], "strict_ok": True}
+    result: Record = {"in": record["in"], "strict_ok": True}
     try:
         version = parse_tolerant(record["in"])
-        given |= {"out": str(version), "majorMinorPatch": str(version.core)}
+        result |= {"out": str(version), "majorMinorPatch": str(version.core)}
     except InvalidVersion as error:
-        given["error"] = str(error)
+        result["error"] = str(error)
     try:
         parse(record["in"])
     except InvalidVersion:
-        given["strict_ok"] = False
+        result["strict_ok"] = False
     with suppress(InvalidVersion):
-        given["image_tag"] = str(parse_image_tag(record["in"]))
-    return compared(record, given)
+        result["image_tag"] = str(parse_image_tag(record["in"]))
+    return compared(record, result)
 
 
 def _compared(record: Record) -> Iterator[str]:
     a, b = parse_tolerant(record["a"]), parse_tolerant(record["b"])
-    given = {
+    result = {
         "a": record["a"],
         "b": record["b"],
         "compare": compare(a, b),
@@ -53,7 +53,7 @@ def _compared(record: Record) -> Iterator[str]:
         "both": compare(a, b, build_tags=True, pre_releases=False),
         "isSupportedVersionSkew": is_supported_skew(a, b),
     }
-    return compared(record, given)
+    return compared(record, result)
 
 
 def _counted(record: Record) -> Iterator[str]:
@@ -101,13 +101,13 @@ def _checked(record: Record) -> Iterator[str]:
 
 def _planned(record: Record, out: Any, plan: Callable[[], list[str]]) -> Iterator[str]:
     try:
-        given = plan()
+        result = plan()
     except BadUpgradePlan as error:
         recorded = record.get("error", "no error")
         return iter(()) if "parse" in recorded else compared(_words(recorded), _words(str(error)))
     if "error" in record:
-        return compared(record["error"], given)
-    return compared(out or [], given)
+        return compared(record["error"], result)
+    return compared(out or [], result)
 
 
 def _words(sentence: str) -> list[str]:

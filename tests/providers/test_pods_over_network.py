@@ -81,9 +81,9 @@ async def test_the_member_is_named_to_who_serves_several_at_one_address(
     named: list[str | None] = []
 
     class Noted(Tls):
-        def __init__(self, *given: Any, server_hostname: str | None = None) -> None:
+        def __init__(self, *arguments: Any, server_hostname: str | None = None) -> None:
             named.append(server_hostname)
-            super().__init__(*given, server_hostname=server_hostname)
+            super().__init__(*arguments, server_hostname=server_hostname)
 
     monkeypatch.setattr(pods_over_network, "Tls", Noted)
     async with three_members() as (plane, pods):

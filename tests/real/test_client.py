@@ -124,29 +124,29 @@ async def test_long_lists_come_in_pages(
 async def test_a_watch_reports_what_comes_after_a_list(client: Client, namespace: str) -> None:
     await herd(client, namespace, 1)
     listed = await client.list(CONFIG_MAPS, namespace)
-    key, seen = Key(namespace, "capybara-0"), []
+    key, events_told = Key(namespace, "capybara-0"), []
     opened = client.watch(CONFIG_MAPS, namespace, resource_version=listed.resource_version)
     async with opened as events:
         await client.create(CONFIG_MAPS, config_map(namespace, "late"))
         await client.patch(CONFIG_MAPS, key, {"data": {"grass": "brown"}})
         await client.delete(CONFIG_MAPS, key)
         async for event in events:
-            seen.append((event.type, event.document["metadata"]["name"]))
+            events_told.append((event.type, event.document["metadata"]["name"]))
             if event.type == "DELETED":
                 break
-    assert seen == [("ADDED", "late"), ("MODIFIED", key.name), ("DELETED", key.name)]
+    assert events_told == [("ADDED", "late"), ("MODIFIED", key.name), ("DELETED", key.name)]
 
 
 async def test_a_watch_can_begin_with_all_that_is_there(client: Client, namespace: str) -> None:
-    names, seen = await herd(client, namespace, 3), []
+    names, names_told = await herd(client, namespace, 3), []
     opened = client.watch(CONFIG_MAPS, namespace, labels="herd=north", initial_events=True)
     async with opened as events:
         async for event in events:
             if event.type == "BOOKMARK":
                 assert event.document["metadata"]["annotations"] == {END: "true"}
                 break
-            seen.append(event.document["metadata"]["name"])
-    assert sorted(seen) == names
+            names_told.append(event.document["metadata"]["name"])
+    assert sorted(names_told) == names
 
 
 async def test_a_page_of_a_state_that_is_forgotten_is_refused(
@@ -181,10 +181,10 @@ async def test_a_watch_from_long_ago_is_too_old_and_begins_anew(
 async def test_a_cache_that_begins_long_ago_has_all_that_is_there(
     there: Place, client: Client, namespace: str
 ) -> None:
-    seen: set[str] = set()
+    names_told: set[str] = set()
 
     async def reconcile(key: Key) -> Result:
-        seen.add(key.name)
+        names_told.add(key.name)
         return DONE
 
     names = await herd(client, namespace, 3)
@@ -193,9 +193,9 @@ async def test_a_cache_that_begins_long_ago_has_all_that_is_there(
     maps = runtime.cache.informer(CONFIG_MAPS, labels="herd=north")
     runtime.add(Controller("maps", reconcile)).watch(maps)
     async with run_services(runtime=runtime.run):
-        await until(lambda: seen.issuperset(names))
+        await until(lambda: names_told.issuperset(names))
         await client.create(CONFIG_MAPS, config_map(namespace, "late"))
-        await until(lambda: "late" in seen)
+        await until(lambda: "late" in names_told)
     await transport.aclose()
 
 

@@ -220,13 +220,13 @@ async def test_a_new_kubeconfig_is_a_new_connection() -> None:
 
 
 async def test_a_controller_hears_of_a_cluster_again_after_it_was_lost() -> None:
-    seen: list[str] = []
+    keys_told: list[str] = []
 
     def keys(cluster: Key, change: Change) -> Iterable[Key]:
         return (Key(cluster.name, Key.of(change.document).name),)
 
     async def reconcile(key: Key) -> Result:
-        seen.append(str(key))
+        keys_told.append(str(key))
         return DONE
 
     controller = Controller("nodes", reconcile)
@@ -246,25 +246,25 @@ async def test_a_controller_hears_of_a_cluster_again_after_it_was_lost() -> None
         await asyncio.sleep(1)
         await watch(here)
         await asyncio.sleep(1)
-        assert seen == ["one/n"]
+        assert keys_told == ["one/n"]
         here.management.remove("one-kubeconfig")
         await asyncio.sleep(1)
         here.management.put(secret("one"))
         await asyncio.sleep(1)
         await watch(here)
         await asyncio.sleep(1)
-        assert seen == ["one/n", "one/n"]
+        assert keys_told == ["one/n", "one/n"]
         workload.nodes.put({"kind": "Node", "metadata": {"name": "n", "labels": {"a": "b"}}})
         await asyncio.sleep(1)
-        assert len(seen) == 3
+        assert len(keys_told) == 3
         task.cancel()
 
 
 async def test_what_a_cluster_holds_when_it_is_first_read_is_news() -> None:
-    seen: list[str] = []
+    names_told: list[str] = []
 
     async def reconcile(key: Key) -> Result:
-        seen.append(key.name)
+        names_told.append(key.name)
         return DONE
 
     controller = Controller("nodes", reconcile, concurrency=1)
@@ -283,7 +283,7 @@ async def test_what_a_cluster_holds_when_it_is_first_read_is_news() -> None:
             task = group.create_task(controller.run())
             await asyncio.sleep(1)
             task.cancel()
-    assert seen == ["n", "later"]
+    assert names_told == ["n", "later"]
 
 
 async def test_idle_clusters_cost_no_tasks() -> None:

@@ -56,11 +56,11 @@ def test_it_reaches_the_cluster_as_its_administrator(ca: KeyPair) -> None:
     assert client.not_after == NOW + YEAR
 
 
-@pytest.mark.parametrize("left", [timedelta(days=30), -timedelta(days=30)])
-def test_what_ends_with_its_authority_is_not_renewed_again_and_again(left: timedelta) -> None:
+@pytest.mark.parametrize("remaining", [timedelta(days=30), -timedelta(days=30)])
+def test_what_ends_with_its_authority_is_not_renewed_again_and_again(remaining: timedelta) -> None:
     """As in the authority's last months, or with a clock that is years ahead."""
     ca = new_ca("kubernetes", now=NOW, valid=timedelta(days=60), algorithm="ECDSA-P256")
-    now = facts(ca.certificate).not_after - left
+    now = facts(ca.certificate).not_after - remaining
     secret = made(ca)
     data = renewed_data(secret, "c1", ca, now=now, algorithm="ECDSA-P256")
     assert not needs_renewal({**secret, "data": data}, now)

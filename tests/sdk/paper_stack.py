@@ -147,10 +147,10 @@ class Hands:
         ]
         if all(any(item["type"] == type_ for item in there) for type_ in types):
             return
-        kept = [item for item in there if item["type"] not in types]
+        others = [item for item in there if item["type"] not in types]
         patch = {
             "metadata": {"resourceVersion": live["metadata"]["resourceVersion"]},
-            "status": {"conditions": [*kept, *new]},
+            "status": {"conditions": [*others, *new]},
         }
         await self.client.patch(Machine.RESOURCE, Key.of(live), patch, subresource="status")
 

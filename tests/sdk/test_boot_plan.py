@@ -11,10 +11,10 @@ from kapy.sdk.boot import BadBootData, BootPlan, boot_plan, for_containers
 
 
 def test_large_boot_data_is_read_in_another_thread() -> None:
-    seen: list[threading.Thread] = []
+    threads: list[threading.Thread] = []
 
     def change(plan: BootPlan) -> BootPlan:
-        seen.append(threading.current_thread())
+        threads.append(threading.current_thread())
         return for_containers(plan)
 
     small = b"runcmd: [ls]\n"
@@ -25,8 +25,8 @@ def test_large_boot_data_is_read_in_another_thread() -> None:
             runner.run(boot_plan(data, "cloud-config", change=change)) for data in (small, large)
         ]
     assert plans[0] == plans[1]
-    assert seen[0] is threading.main_thread()
-    assert seen[1] is not threading.main_thread()
+    assert threads[0] is threading.main_thread()
+    assert threads[1] is not threading.main_thread()
 
 
 async def test_bad_boot_data() -> None:

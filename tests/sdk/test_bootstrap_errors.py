@@ -177,14 +177,14 @@ async def test_a_provider_that_dies_after_any_write_makes_no_second_sheet() -> N
         async with provider_bench([RESOURCE]) as bench:
             await bench.cluster("blue", provisioned=True)
             await machine(bench, "plane-0", control_plane=True)
-            left = await short_lives(bench, add, writes)
+            remaining = await short_lives(bench, add, writes)
             first = await sheet(bench, "plane-0")
             async with life(bench, add):
                 await bench.until(RESOURCE, "plane-0", is_made)
-                seen = await sheet(bench, "plane-0")
-            assert seen.startswith("True")
-            assert first in ("", seen)
-        if left > 0:
+                last_sheet = await sheet(bench, "plane-0")
+            assert last_sheet.startswith("True")
+            assert first in ("", last_sheet)
+        if remaining > 0:
             return
     raise AssertionError("it never came to rest")
 
@@ -197,15 +197,15 @@ async def test_on_a_bad_day_each_machine_has_one_sheet_and_one_is_the_first(seed
             await bench.cluster("blue", provisioned=True)
             for name in ("plane-0", "plane-1", "worker-0"):
                 await machine(bench, name, control_plane=name.startswith("plane"))
-            seen: dict[str, set[str]] = {}
+            sheets_by_name: dict[str, set[str]] = {}
             for step in range(1200):
                 await asyncio.sleep(0.1)
                 for name in ("plane-0", "plane-1", "worker-0"):
-                    seen.setdefault(name, set()).add(await sheet(bench, name))
+                    sheets_by_name.setdefault(name, set()).add(await sheet(bench, name))
                 if step == 300:
                     await initialized(bench)
             assert faults.happened
-        sheets = [results - {""} for results in seen.values()]
+        sheets = [results - {""} for results in sheets_by_name.values()]
         assert all(len(results) == 1 for results in sheets)
         assert sum(text.startswith("True") for results in sheets for text in results) == 1
 

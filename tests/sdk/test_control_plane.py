@@ -311,7 +311,7 @@ async def test_a_provider_that_dies_after_any_write_continues_where_it_was() -> 
     for writes in range(1, 14):
         async with provider_bench([RESOURCE]) as bench:
             await begin(bench)
-            left = await short_lives(bench, partial(_add, provider=PaperService()), writes)
+            remaining = await short_lives(bench, partial(_add, provider=PaperService()), writes)
             await _consistent(bench)
             ca = await bench.get(SECRETS, "blue-ca")
             async with life(bench, partial(_add, provider=PaperService())):
@@ -319,7 +319,7 @@ async def test_a_provider_that_dies_after_any_write_continues_where_it_was() -> 
                 assert ca in (None, await bench.get(SECRETS, "blue-ca"))
                 await bench.client.delete(RESOURCE, key("blue"))
                 await bench.until_gone(RESOURCE, "blue")
-        if left > 0:
+        if remaining > 0:
             return
     raise AssertionError("it never came to rest")
 

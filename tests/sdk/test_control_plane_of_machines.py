@@ -301,9 +301,12 @@ class Counted(PaperStacks):
 
     async def observe(self, context: MachineControlPlaneContext[Document]) -> ControlPlaneObserved:
         self.observed += 1
-        seen = await super().observe(context)
+        observed = await super().observe(context)
         return replace(
-            seen, conditions=self.sight, requeue_after=timedelta(seconds=10), requeue_reason="so"
+            observed,
+            conditions=self.sight,
+            requeue_after=timedelta(seconds=10),
+            requeue_reason="so",
         )
 
 
@@ -364,12 +367,12 @@ async def test_a_provider_that_dies_after_any_write_makes_no_machine_twice() -> 
             await begin(bench)
             await bench.client.patch(STACKS, key("blue"), {"spec": {"replicas": 1}})
             async with run_services(hands=hands.work):
-                left = await short_lives(bench, partial(add, stacks=PaperStacks()), writes, 6)
+                remaining = await short_lives(bench, partial(add, stacks=PaperStacks()), writes, 6)
                 async with life(bench, partial(add, stacks=PaperStacks())):
                     await Scene(bench, PaperStacks(), hands).settled(1)
             assert max(hands.seen) == 1
             await _whole(bench)
-        if left > 0:
+        if remaining > 0:
             return
     raise AssertionError("it never came to rest")
 

@@ -38,16 +38,16 @@ class Asked:
 
 @asynccontextmanager
 async def asked(
-    one: Each, answer: Any = None, options: ManagerOptions = DEFAULT_OPTIONS, **metadata: Any
+    case: Each, answer: Any = None, options: ManagerOptions = DEFAULT_OPTIONS, **metadata: Any
 ) -> AsyncIterator[tuple[ProviderBench, Asked]]:
-    async with provider_bench([one.resource, *one.kinds]) as bench:
+    async with provider_bench([case.resource, *case.kinds]) as bench:
         bench.runtime = Runtime.on(bench.transport, clock=bench.clock, options=options)
-        provider = one.provider()
-        question = Asked(answer or getattr(provider, one.question))
-        setattr(provider, one.question, question)
-        one.add(bench.runtime, provider)
+        provider = case.provider()
+        question = Asked(answer or getattr(provider, case.question))
+        setattr(provider, case.question, question)
+        case.add(bench.runtime, provider)
         async with bench.running():
-            await one.begin(bench, metadata)
+            await case.begin(bench, metadata)
             yield bench, question
 
 
@@ -89,19 +89,19 @@ def _condition(message: str) -> Any:
     return conditions.false("Steady", "Unsteady", message)
 
 
-@pytest.mark.parametrize("one", EVERY)
+@pytest.mark.parametrize("case", EVERY)
 @pytest.mark.parametrize("how", ["fails", "waits"])
 async def test_words_that_differ_each_time_make_it_no_busier_and_others_wake_it(
-    one: Each, how: str
+    case: Each, how: str
 ) -> None:
-    later = unsteady if one.question == "observe" else waiting
+    later = unsteady if case.question == "observe" else waiting
     answer, most = (failing(), 14) if how == "fails" else (later(), 6)
-    async with asked(one, answer) as (bench, question):
+    async with asked(case, answer) as (bench, question):
         await asyncio.sleep(30)
         assert 2 <= question.times <= most
         times = question.times
         somebodys = {"status": {"somebody": "was here"}}
-        await bench.client.patch(one.resource, key(NAME), somebodys, subresource="status")
+        await bench.client.patch(case.resource, key(NAME), somebodys, subresource="status")
         await asyncio.sleep(0.4)
         assert question.times > times
 
@@ -130,7 +130,7 @@ NEVER_FROM_OUTSIDE: Final = ("claims", "infra machine", "infra machine pool")
 
 
 @pytest.mark.parametrize(
-    ("one", "options", "metadata", "served"),
+    ("case", "options", "metadata", "served"),
     [
         pytest.param(EACH[name], options, metadata, served, id=f"{name}, {limit}")
         for name in EACH
@@ -139,11 +139,11 @@ NEVER_FROM_OUTSIDE: Final = ("claims", "infra machine", "infra machine pool")
     ],
 )
 async def test_only_what_it_is_told_to_serve_is_served(
-    one: Each, options: ManagerOptions, metadata: Document, *, served: bool
+    case: Each, options: ManagerOptions, metadata: Document, *, served: bool
 ) -> None:
-    async with asked(one, None, options, **metadata) as (bench, question):
+    async with asked(case, None, options, **metadata) as (bench, question):
         await asyncio.sleep(20)
-        document = await bench.get(one.resource, NAME)
+        document = await bench.get(case.resource, NAME)
         assert document is not None
         assert (question.times > 0) is served
         assert (FINALIZER in document["metadata"].get("finalizers", ())) is served

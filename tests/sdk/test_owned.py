@@ -34,8 +34,8 @@ class Printer(PaperCloud):
         return answer
 
     async def reconcile_delete(self, context: MachineContext[PaperMachine]) -> Released | Waiting:
-        if left := await context.delete_owned(CONFIG_MAPS):
-            return Waiting(message=f"{left} pages are left", requeue_after=None)
+        if remaining := await context.delete_owned(CONFIG_MAPS):
+            return Waiting(message=f"{remaining} pages are left", requeue_after=None)
         return await super().reconcile_delete(context)
 
 

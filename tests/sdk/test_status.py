@@ -74,42 +74,44 @@ def told(document: Document) -> dict[str, tuple[str, str]]:
     return {item["type"]: (item["status"], item["reason"]) for item in result}
 
 
-@pytest.mark.parametrize(("one", "sums_up"), CAN_FAIL)
-async def test_what_has_failed_for_good_is_reported_and_left_alone(one: Each, sums_up: str) -> None:
-    async with asked(one, answering(GONE)) as (bench, question):
+@pytest.mark.parametrize(("case", "sums_up"), CAN_FAIL)
+async def test_what_has_failed_for_good_is_reported_and_left_alone(
+    case: Each, sums_up: str
+) -> None:
+    async with asked(case, answering(GONE)) as (bench, question):
         await asyncio.sleep(1)
-        document = await bench.client.get(one.resource, key(NAME))
+        document = await bench.client.get(case.resource, key(NAME))
         assert document["status"]["failureReason"] == GONE.reason
         assert document["status"]["failureMessage"] == GONE.message
         assert document["status"]["zone"] == "north"
         assert told(document)[sums_up] == ("False", "DiskLost" if sums_up else "")
         assert told(document)["NetworkReady"][0] == "True"
         patch = {"metadata": {"labels": {"touched": "yes"}}}
-        await bench.client.patch(one.resource, key(NAME), patch)
+        await bench.client.patch(case.resource, key(NAME), patch)
         await asyncio.sleep(600)
         assert question.times == 1
-        await bench.client.delete(one.resource, key(NAME))
-        await bench.until_gone(one.resource, NAME)
+        await bench.client.delete(case.resource, key(NAME))
+        await bench.until_gone(case.resource, NAME)
 
 
-@pytest.mark.parametrize(("one", "sums_up"), CAN_FAIL)
+@pytest.mark.parametrize(("case", "sums_up"), CAN_FAIL)
 async def test_what_others_have_marked_as_failed_is_asked_about_when_the_mark_goes(
-    one: Each, sums_up: str
+    case: Each, sums_up: str
 ) -> None:
     del sums_up
-    async with asked(one, answering(Waiting(message="it boots", requeue_after=None))) as both:
+    async with asked(case, answering(Waiting(message="it boots", requeue_after=None))) as both:
         bench, question = both
         await asyncio.sleep(1)
         mark: Document = {"status": {"failureMessage": "seen by somebody else"}}
-        await bench.client.patch(one.resource, key(NAME), mark, subresource="status")
+        await bench.client.patch(case.resource, key(NAME), mark, subresource="status")
         await asyncio.sleep(1)
         before = question.times
         patch = {"metadata": {"labels": {"touched": "yes"}}}
-        await bench.client.patch(one.resource, key(NAME), patch)
+        await bench.client.patch(case.resource, key(NAME), patch)
         await asyncio.sleep(1)
         assert question.times == before
         removals: Document = {"status": {"failureMessage": None}}
-        await bench.client.patch(one.resource, key(NAME), removals, subresource="status")
+        await bench.client.patch(case.resource, key(NAME), removals, subresource="status")
         await asyncio.sleep(1)
         assert question.times == before + 1
 
@@ -125,27 +127,27 @@ class Disk(Model):
     size_gib: int = 0
 
 
-@pytest.mark.parametrize("one", HAS_STATUS)
-async def test_fields_of_the_status_are_the_provider_s_own(one: Each) -> None:
+@pytest.mark.parametrize("case", HAS_STATUS)
+async def test_fields_of_the_status_are_the_provider_s_own(case: Each) -> None:
     answers: list[Document] = [
         {"zone": "north", "disks": [Disk(size_gib=3)], "seen": {"a": 1, "b": 2}},
         {"disks": [], "seen": {"b": 3}},
         {"zone": None},
     ]
-    seen: list[Document] = []
+    statuses: list[Document] = []
 
     async def question(*_: Any, **__: Any) -> Any:
-        return saying(one, answers[min(len(seen), 2)])
+        return saying(case, answers[min(len(statuses), 2)])
 
-    async with asked(one, question) as (bench, _):
+    async with asked(case, question) as (bench, _):
         for number in range(3):
             patch = {"metadata": {"labels": {"touched": str(number)}}}
             await asyncio.sleep(1)
-            seen.append((await bench.client.get(one.resource, key(NAME)))["status"])
-            await bench.client.patch(one.resource, key(NAME), patch)
+            statuses.append((await bench.client.get(case.resource, key(NAME)))["status"])
+            await bench.client.patch(case.resource, key(NAME), patch)
     own = [
         {name: document[name] for name in ("zone", "disks", "seen") if name in document}
-        for document in seen
+        for document in statuses
     ]
     assert own == [
         {"zone": "north", "disks": [{"sizeGib": 3}], "seen": {"a": 1, "b": 2}},
@@ -154,11 +156,11 @@ async def test_fields_of_the_status_are_the_provider_s_own(one: Each) -> None:
     ]
 
 
-@pytest.mark.parametrize("one", HAS_STATUS)
-async def test_a_field_of_the_contract_is_refused(one: Each) -> None:
-    async with asked(one, answering(saying(one, {"conditions": []}))) as (bench, question):
+@pytest.mark.parametrize("case", HAS_STATUS)
+async def test_a_field_of_the_contract_is_refused(case: Each) -> None:
+    async with asked(case, answering(saying(case, {"conditions": []}))) as (bench, question):
         await asyncio.sleep(1)
-        document = await bench.client.get(one.resource, key(NAME))
+        document = await bench.client.get(case.resource, key(NAME))
         assert ("Unknown", "InternalError") in told(document).values()
         assert "status.conditions is a field of the contract" in str(document["status"])
         assert question.times > 1

@@ -110,10 +110,10 @@ class Played:
 
     def _first(self, hook: str) -> Iterator[str]:
         first = plain(next(call["request"] for call in self.session.calls if call["hook"] == hook))
-        given = [plain(request) for of, request in self.asked if of == hook]
-        if first not in given:
-            yield f"none of {len(given)} requests is as the first one that was recorded"
-            yield from compared(first, given[0] if given else None)
+        requests = [plain(request) for of, request in self.asked if of == hook]
+        if first not in requests:
+            yield f"none of {len(requests)} requests is as the first one that was recorded"
+            yield from compared(first, requests[0] if requests else None)
 
 
 def is_in_place(session: Session) -> bool:

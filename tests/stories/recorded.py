@@ -190,11 +190,11 @@ class Player:
     async def quiet(self) -> None:
         """Wait until no object of the namespace has changed for `QUIET` seconds."""
         loop = asyncio.get_running_loop()
-        deadline, seen, since = loop.time() + LONGEST, "", loop.time()
+        deadline, state, since = loop.time() + LONGEST, "", loop.time()
         while loop.time() < deadline:
             now = await self._fingerprint()
-            if now != seen:
-                seen, since = now, loop.time()
+            if now != state:
+                state, since = now, loop.time()
             elif loop.time() - since >= QUIET:
                 return
             await asyncio.sleep(LOOK_EVERY)
@@ -256,9 +256,9 @@ def unexplained(
     return results
 
 
-def differences(recorded: list[Document], given: list[Document]) -> list[str]:
+def differences(recorded: list[Document], actual: list[Document]) -> list[str]:
     """One line for each object, and each field of an object, that is not as recorded."""
-    want, have = _by_name(recorded), _by_name(given)
+    want, have = _by_name(recorded), _by_name(actual)
     lines: list[str] = []
     for name in sorted({*want, *have}):
         entry, other = want.get(name, []), have.get(name, [])

@@ -72,11 +72,11 @@ def discovery_cases(folder: Path = CALLS) -> dict[str, Document]:
 
 def without_repeats(steps: Iterable[str]) -> list[str]:
     """Steps of which the same one after the other count as one."""
-    kept: list[str] = []
+    distinct: list[str] = []
     for step in steps:
-        if not kept or kept[-1] != step:
-            kept.append(step)
-    return kept
+        if not distinct or distinct[-1] != step:
+            distinct.append(step)
+    return distinct
 
 
 def _all_calls(folder: Path) -> list[Document]:

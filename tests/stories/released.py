@@ -46,7 +46,10 @@ def without_external_patches(documents: list[Document]) -> list[Document]:
 def with_known_variables(cluster: Document, cluster_class: Document) -> Document:
     """The Cluster without values for variables that its class does not define: the release's
     template was written for another class of the same name."""
-    known = {variable["name"] for variable in cluster_class["spec"]["variables"]}
+    names = {variable["name"] for variable in cluster_class["spec"]["variables"]}
     topology = cluster["spec"]["topology"]
-    kept = [variable for variable in topology["variables"] if variable["name"] in known]
-    return {**cluster, "spec": {**cluster["spec"], "topology": {**topology, "variables": kept}}}
+    variables = [variable for variable in topology["variables"] if variable["name"] in names]
+    return {
+        **cluster,
+        "spec": {**cluster["spec"], "topology": {**topology, "variables": variables}},
+    }

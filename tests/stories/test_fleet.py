@@ -178,8 +178,8 @@ async def test_deletion_goes_in_order_and_leaves_nothing_behind(story: Story) ->
         DevMachine,
     ):
         assert not await story.all(kind), kind.__name__
-    left = (await story.client.list(SECRETS, "default")).items
-    assert not left
+    secrets = (await story.client.list(SECRETS, "default")).items
+    assert not secrets
     names = {
         document["metadata"]["name"] for document in (await story.client.list(CONFIG_MAPS)).items
     }

@@ -326,8 +326,10 @@ async def test_a_gate_that_is_closed_meanwhile_is_reported() -> None:
     updater = Updater()
     async with herd(updater, replicas=1, settings=CLOSED) as story:
         (machine,) = await workers(story)
-        left = {Annotation.UPDATE_IN_PROGRESS: "", Annotation.PENDING_HOOKS: "UpdateMachine"}
-        await story.merge(Machine, machine.metadata.name, {"metadata": {"annotations": left}})
+        annotations = {Annotation.UPDATE_IN_PROGRESS: "", Annotation.PENDING_HOOKS: "UpdateMachine"}
+        await story.merge(
+            Machine, machine.metadata.name, {"metadata": {"annotations": annotations}}
+        )
         await a_worker(story, "feature gate InPlaceUpdates is off")
         await change(story)
         await watched(story)

@@ -28,9 +28,9 @@ class Reluctant(Extension):
     """Says "not yet" when it is asked something for the first time."""
 
     def _answer(self, hook: Hook, cluster: Cluster, *facts: object) -> Answer:
-        known = set(self.asked)
+        calls = set(self.asked)
         super()._answer(hook, cluster, *facts)
-        return Answer() if self.asked[-1] in known else Answer(SECONDS, "not yet")
+        return Answer() if self.asked[-1] in calls else Answer(SECONDS, "not yet")
 
 
 def blocked(hook: Hook, action: str = "upgrade") -> str:

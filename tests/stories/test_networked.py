@@ -129,7 +129,7 @@ async def test_a_cache_over_a_network_makes_controllers_write_nothing_else(
     monkeypatch: pytest.MonkeyPatch, life: Callable[[Story], Awaitable[Document]]
 ) -> None:
     """No whole object is compared: names and moments differ between two planes."""
-    seen = []
+    results = []
     for network in (False, True):
         async with plane(monkeypatch, network=network) as (story, writes):
             document = await life(story)
@@ -138,8 +138,8 @@ async def test_a_cache_over_a_network_makes_controllers_write_nothing_else(
             for field in document["metadata"]["managedFields"]
         )
         assert ("kubectl-client-side-apply", "Update", "") in managers
-        seen.append((writes, managers))
-    (near, of_near), (far, of_far) = seen
+        results.append((writes, managers))
+    (near, of_near), (far, of_far) = results
     assert far.managed_fields == near.managed_fields
     assert not any("/clusters/" in path for path in far.managed_fields)
     assert far.requests == near.requests

@@ -99,7 +99,7 @@ def _differing_events(recorded: Iterable[Document], events: Iterable[Document]) 
         (document["component"], document["type"], document["reason"], document["kind"])
         for document in recorded
     }
-    given = {
+    event_names = {
         (
             event["source"]["component"],
             event["type"],
@@ -109,9 +109,9 @@ def _differing_events(recorded: Iterable[Document], events: Iterable[Document]) 
         for event in events
         if event["source"]["component"].endswith("-controller")
     }
-    missing = [f"{entry} is missing" for entry in sorted(wanted - given - set(OTHER_EVENTS))]
-    unknown = [f"{entry} was not recorded" for entry in sorted(given - wanted)]
-    there = [f"{entry} is no longer missing" for entry in sorted(given & set(OTHER_EVENTS))]
+    missing = [f"{entry} is missing" for entry in sorted(wanted - event_names - set(OTHER_EVENTS))]
+    unknown = [f"{entry} was not recorded" for entry in sorted(event_names - wanted)]
+    there = [f"{entry} is no longer missing" for entry in sorted(event_names & set(OTHER_EVENTS))]
     return missing + unknown + there
 
 

@@ -81,8 +81,8 @@ async def test_the_quick_start_class_gives_the_objects_of_containers() -> None:
         clusters = released("cluster-template-development.yaml", CLUSTER_NAME="quick")
         with pytest.raises(Invalid, match=r"variables\[imageRepository\].*not defined"):
             await story.create(clusters)
-        known = named(objects, "ClusterClass")
-        await story.create([with_known_variables(document, known) for document in clusters])
+        cluster_class = named(objects, "ClusterClass")
+        await story.create([with_known_variables(document, cluster_class) for document in clusters])
         cluster = await story.until(Cluster, "quick", lambda value: reconciled(value) is not None)
         await story.settle()
         condition = reconciled(cluster)

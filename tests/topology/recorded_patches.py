@@ -80,12 +80,14 @@ class _Recorded:
     async def generate(self, extension: str, cluster: Cluster, request: Document) -> Document:
         recorded = self.steps[extension]
         items = {_place(item): item for item in recorded["request"]["items"]}
-        given = {_place(item): item for item in request["items"]}
+        items_there = {_place(item): item for item in request["items"]}
         uids = {
-            items[place]["uid"]: value["uid"] for place, value in given.items() if place in items
+            items[place]["uid"]: value["uid"]
+            for place, value in items_there.items()
+            if place in items
         }
         entries = [_without_uids(items), _variables(recorded["request"])]
-        self.differences += compared(entries, [_without_uids(given), _variables(request)])
+        self.differences += compared(entries, [_without_uids(items_there), _variables(request)])
         response = [
             {
                 "uid": uids[item["uid"]],
@@ -129,8 +131,8 @@ def _is_pool(item: Document) -> bool:
     return bool(item["holderReference"]["kind"] == "MachinePool")
 
 
-def _variables(given: Document) -> Document:
-    return {variable["name"]: variable["value"] for variable in given.get("variables") or ()}
+def _variables(request: Document) -> Document:
+    return {variable["name"]: variable["value"] for variable in request.get("variables") or ()}
 
 
 def _external(record: Record) -> Record:
@@ -162,12 +164,12 @@ def _external(record: Record) -> Record:
 
 
 def _blueprint(record: Record) -> Blueprint:
-    given = record["blueprint"]
-    control_plane = given["ControlPlane"]
+    document = record["blueprint"]
+    control_plane = document["ControlPlane"]
     return Blueprint(
-        topology=decode(given["Topology"], Topology),
-        cluster_class=_read(given["ClusterClass"], ClusterClass),
-        infrastructure_cluster_template=given["InfrastructureClusterTemplate"],
+        topology=decode(document["Topology"], Topology),
+        cluster_class=_read(document["ClusterClass"], ClusterClass),
+        infrastructure_cluster_template=document["InfrastructureClusterTemplate"],
         control_plane=ControlPlaneBlueprint(
             template=control_plane["Template"],
             infrastructure_machine_template=control_plane.get("InfrastructureMachineTemplate"),
@@ -177,22 +179,22 @@ def _blueprint(record: Record) -> Blueprint:
             name: WorkersBlueprint(
                 deployment["BootstrapTemplate"], deployment["InfrastructureMachineTemplate"]
             )
-            for name, deployment in (given.get("MachineDeployments") or {}).items()
+            for name, deployment in (document.get("MachineDeployments") or {}).items()
         },
         machine_pools={
             name: WorkersBlueprint(
                 pool["BootstrapTemplate"], pool["InfrastructureMachinePoolTemplate"]
             )
-            for name, pool in (given.get("MachinePools") or {}).items()
+            for name, pool in (document.get("MachinePools") or {}).items()
         },
     )
 
 
-def _state(given: Document) -> ClusterState:
-    control_plane = given["ControlPlane"]
+def _state(document: Document) -> ClusterState:
+    control_plane = document["ControlPlane"]
     return ClusterState(
-        cluster=_read(given["Cluster"], Cluster),
-        infrastructure_cluster=given["InfrastructureCluster"],
+        cluster=_read(document["Cluster"], Cluster),
+        infrastructure_cluster=document["InfrastructureCluster"],
         control_plane=ControlPlaneState(
             object=control_plane["Object"],
             infrastructure_machine_template=control_plane.get("InfrastructureMachineTemplate"),
@@ -203,7 +205,7 @@ def _state(given: Document) -> ClusterState:
                 bootstrap_template=deployment["BootstrapTemplate"],
                 infrastructure_machine_template=deployment["InfrastructureMachineTemplate"],
             )
-            for name, deployment in (given.get("MachineDeployments") or {}).items()
+            for name, deployment in (document.get("MachineDeployments") or {}).items()
         },
         machine_pools={
             name: MachinePoolState(
@@ -211,7 +213,7 @@ def _state(given: Document) -> ClusterState:
                 bootstrap_object=pool["BootstrapObject"],
                 infrastructure_machine_pool_object=pool["InfrastructureMachinePoolObject"],
             )
-            for name, pool in (given.get("MachinePools") or {}).items()
+            for name, pool in (document.get("MachinePools") or {}).items()
         },
     )
 
@@ -285,21 +287,24 @@ def _builtin(record: Record) -> Iterator[str]:
     return compared({item["name"]: item["value"] for item in record["out"]}, out)
 
 
-def _part(kind: str, given: Record) -> Part:
-    machines, bootstrap = given.get("infrastructureMachineTemplate"), given.get("bootstrapTemplate")
+def _part(kind: str, document: Record) -> Part:
+    machines, bootstrap = (
+        document.get("infrastructureMachineTemplate"),
+        document.get("bootstrapTemplate"),
+    )
     if kind == "ControlPlane":
-        control_plane = decode(given["topology"], ControlPlaneTopology)
-        builtins = control_plane_builtins(control_plane, given["controlPlane"], machines)
+        control_plane = decode(document["topology"], ControlPlaneTopology)
+        builtins = control_plane_builtins(control_plane, document["controlPlane"], machines)
         return Part("", control_plane.variables.overrides, builtins)
     if kind == "MachineDeployment":
-        deployment = decode(given["topology"], MachineDeploymentTopology)
-        owner = _worker(given["machineDeployment"], MachineDeployment)
+        deployment = decode(document["topology"], MachineDeploymentTopology)
+        owner = _worker(document["machineDeployment"], MachineDeployment)
         builtins = machine_deployment_builtins(deployment, owner, bootstrap, machines)
         return Part(deployment.name, deployment.variables.overrides, builtins)
-    pool = decode(given["topology"], MachinePoolTopology)
-    owner_pool = _worker(given["machinePool"], MachinePool)
+    pool = decode(document["topology"], MachinePoolTopology)
+    owner_pool = _worker(document["machinePool"], MachinePool)
     builtins = machine_pool_builtins(
-        pool, owner_pool, given["bootstrapObject"], given["infrastructureMachinePool"]
+        pool, owner_pool, document["bootstrapObject"], document["infrastructureMachinePool"]
     )
     return Part(pool.name, pool.variables.overrides, builtins)
 

@@ -39,34 +39,34 @@ def _functions(record: Record) -> Iterator[str]:
 
 def _render(variables: Document, record: Record) -> Iterator[str]:
     template, data = record["template"], template_data(variables)
-    given: Record = {"template": template}
+    result: Record = {"template": template}
     try:
-        given["text"] = parse(template, sprig=True).render(data, work=Work(FULL))
+        result["text"] = parse(template, sprig=True).render(data, work=Work(FULL))
     except BadTemplate:
-        given["parseError"] = True
+        result["parseError"] = True
     except CannotRender:
-        given["execError"] = True
+        result["execError"] = True
     try:
         value = render_value(template, data, work=Work(FULL))
     except NoValue as error:
-        given["error"] = record.get("error", str(error))
+        result["error"] = record.get("error", str(error))
     else:
-        given |= {"value": record.get("value"), "enabled": value is True}
-        given |= {"rawNil": True} if value is None else {"raw": _as_go_writes(value)}
-    return compared(record, given)
+        result |= {"value": record.get("value"), "enabled": value is True}
+        result |= {"rawNil": True} if value is None else {"raw": _as_go_writes(value)}
+    return compared(record, result)
 
 
 def _value(variables: Document, record: Record) -> Iterator[str]:
-    given: Record = {"path": record["path"]}
+    outcome: Record = {"path": record["path"]}
     try:
         value = value_of(variables, record["path"])
     except NoValue as error:
         result = record.get("error", str(error))
-        given |= {"error": result, "notFound": isinstance(error, MissingValue)}
+        outcome |= {"error": result, "notFound": isinstance(error, MissingValue)}
     else:
         same = "raw" in record and not list(compared(json.loads(record["raw"]), value))
-        given["raw"] = record["raw"] if same else json.dumps(value)
-    return compared(record, given)
+        outcome["raw"] = record["raw"] if same else json.dumps(value)
+    return compared(record, outcome)
 
 
 _ESCAPED: Final = str.maketrans({text: f"\\u{ord(text):04x}" for text in "<>&\u2028\u2029"})

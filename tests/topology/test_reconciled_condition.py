@@ -68,7 +68,7 @@ BROKEN = ValueError("it is broken")
 
 
 @pytest.mark.parametrize(
-    ("given", "reason", "message"),
+    ("result", "reason", "message"),
     [
         (found(), "ReconcileSucceeded", ""),
         (found({"spec": {"paused": True}}), "Paused", "Cluster spec.paused is set to true"),
@@ -107,9 +107,9 @@ BROKEN = ValueError("it is broken")
     ],
 )
 def test_a_topology_is_reconciled_or_says_why_not(
-    given: ReconcileResult, reason: str, message: str
+    result: ReconcileResult, reason: str, message: str
 ) -> None:
-    condition_pair = topology_reconciled(given)
+    condition_pair = topology_reconciled(result)
     assert (condition_pair.condition.reason, condition_pair.condition.message) == (reason, message)
     is_true = reason == "ReconcileSucceeded"
     assert (
@@ -125,10 +125,10 @@ def test_a_topology_is_reconciled_or_says_why_not(
 
 
 def test_a_class_that_was_not_looked_at_since_it_changed_is_waited_for() -> None:
-    given = found()
-    assert given.cluster_class is not None
-    given.cluster_class.metadata.generation = 2
-    condition_pair = topology_reconciled(given)
+    result = found()
+    assert result.cluster_class is not None
+    result.cluster_class.metadata.generation = 2
+    condition_pair = topology_reconciled(result)
     assert (
         condition_pair.condition.reason
         == condition_pair.legacy.reason
@@ -137,7 +137,7 @@ def test_a_class_that_was_not_looked_at_since_it_changed_is_waited_for() -> None
 
 
 @pytest.mark.parametrize(
-    ("given", "lines"),
+    ("result", "lines"),
     [
         (
             found(
@@ -196,9 +196,9 @@ def test_a_class_that_was_not_looked_at_since_it_changed_is_waited_for() -> None
     ],
 )
 def test_an_upgrade_is_reported_with_all_that_it_waits_for(
-    given: ReconcileResult, lines: list[str]
+    result: ReconcileResult, lines: list[str]
 ) -> None:
-    condition_pair = topology_reconciled(given)
+    condition_pair = topology_reconciled(result)
     assert condition_pair.condition.reason == condition_pair.legacy.reason == "ClusterUpgrading"
     assert condition_pair.condition.message.split("\n  * ") == [
         "Cluster is upgrading to v1.34.0",
@@ -207,7 +207,7 @@ def test_an_upgrade_is_reported_with_all_that_it_waits_for(
 
 
 @pytest.mark.parametrize(
-    ("given", "reason"),
+    ("result", "reason"),
     [
         (found(mds=WorkersUpgrade(pending={"a"}, deferred={"a"})), "MachineDeployments"),
         (found(mps=WorkersUpgrade(pending={"a"}, deferred={"a"})), "MachinePools"),
@@ -225,10 +225,10 @@ def test_an_upgrade_is_reported_with_all_that_it_waits_for(
     ],
 )
 def test_an_upgrade_that_waits_for_its_user_alone_has_a_reason_of_its_own(
-    given: ReconcileResult, reason: str | None
+    result: ReconcileResult, reason: str | None
 ) -> None:
     expected = f"{reason}UpgradeDeferred" if reason else "ClusterUpgrading"
-    assert topology_reconciled(given).condition.reason == expected
+    assert topology_reconciled(result).condition.reason == expected
 
 
 def planned(plane: list[str], workers: list[str]) -> UpgradeTracker:

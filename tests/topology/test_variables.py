@@ -37,8 +37,8 @@ DEFINED = [
 ]
 
 
-def values(**given: Any) -> list[ClusterVariable]:
-    return [ClusterVariable(name=name, value=value) for name, value in given.items()]
+def values(**by_name: Any) -> list[ClusterVariable]:
+    return [ClusterVariable(name=name, value=value) for name, value in by_name.items()]
 
 
 def test_defaults_come_after_what_is_there() -> None:
@@ -59,7 +59,7 @@ def test_overrides_are_not_made_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("values_given", "expected"),
     [
         ({"region": "eu"}, []),
         ({}, [("Required", PATH, "must be set")]),
@@ -81,10 +81,10 @@ def test_overrides_are_not_made_up() -> None:
     ],
 )
 def test_values_keep_to_their_definitions(
-    given: dict[str, Any], expected: list[tuple[str, str, str]]
+    values_given: dict[str, Any], expected: list[tuple[str, str, str]]
 ) -> None:
     old = values(sizes={"min": 1, "max": 2})
-    errors = variable_value_errors(values(**given), old, DEFINED, PATH, complete=True)
+    errors = variable_value_errors(values(**values_given), old, DEFINED, PATH, complete=True)
     assert [(field_error.type, field_error.field) for field_error in errors] == [
         (f"FieldValue{type_}", field) for type_, field, _ in expected
     ]

@@ -82,19 +82,21 @@ async def test_each_action_shows_its_plan_and_then_does_it() -> None:
             scaled = await _do(visitor, "action=scale-workers.md-0&number=3")
             await asyncio.sleep(60)
             machines = (await plane.client.list(Machine)).items
-            victim = next(one for one in machines if "md-0" in one.metadata.name).metadata.name
+            victim = next(
+                machine for machine in machines if "md-0" in machine.metadata.name
+            ).metadata.name
             deleted = await _do(visitor, f"action=delete.{victim}")
             await asyncio.sleep(60)
             await plane.client.patch(Cluster, CAPYBARA, {"metadata": {"annotations": {HOLD: ""}}})
             approved = await _do(visitor, f"action=approve.{HOLD}")
             paused = await _do(visitor, "action=pause")
             cluster = await plane.client.get(Cluster, CAPYBARA)
-            left = {one.metadata.name for one in (await plane.client.list(Machine)).items}
+            names = {machine.metadata.name for machine in (await plane.client.list(Machine)).items}
             page = await visitor.get("/clusters/default/capybara")
-    assert [one.status for one in (scaled, deleted, approved, paused)] == [303] * 4
+    assert [answer.status for answer in (scaled, deleted, approved, paused)] == [303] * 4
     assert HOLD not in cluster.metadata.annotations
     assert len(machines) == 4
-    assert victim not in left
+    assert victim not in names
     assert cluster.spec.paused
     assert "Resume…" in page.text
     (first, _), (second, deletes), *_ = planner.asked
@@ -130,17 +132,19 @@ async def test_what_is_not_allowed_is_neither_offered_nor_done() -> None:
             await visitor.log_in(allow_actions=True)
             offered = await visitor.get("/clusters/default/capybara")
             actions = re.findall(r'name="action" value="([^"]+)"', offered.text)
-            forms = [_form(await visitor.get(f"{PAGE}?action={one}&number=2")) for one in actions]
+            forms = [
+                _form(await visitor.get(f"{PAGE}?action={action}&number=2")) for action in actions
+            ]
             await visitor.log_in(viewer, allow_actions=True)
             looker = await visitor.get("/clusters/default/capybara")
-            refused = [await visitor.get(f"{PAGE}?action={one}&number=2") for one in actions]
+            refused = [await visitor.get(f"{PAGE}?action={action}&number=2") for action in actions]
             before = await _versions(plane)
             done = [await visitor.submit(PAGE, form) for form in forms]
             after = await _versions(plane)
     kinds = {action.partition(".")[0] for action in actions}
     assert kinds == {"pause", "approve", "approve-workers", "scale-control-plane", "scale-workers",
                      "roll-out", "delete", "skip-drain"}  # fmt: skip
-    assert {one.status for one in (*refused, *done)} == {403}
+    assert {answer.status for answer in (*refused, *done)} == {403}
     assert looker.status == 200
     for text in (page.text, looker.text):
         assert 'name="action"' not in text
@@ -178,7 +182,9 @@ async def _hold_all(plane: ManagementPlane) -> None:
     patch = {"metadata": {"annotations": {HOLD: ""}}, "spec": {"topology": topology}}
     await plane.client.patch(Cluster, CAPYBARA, patch)
     machines = (await plane.client.list(Machine)).items
-    key = next(Key.of(to_document(one)) for one in machines if "md-0" in one.metadata.name)
+    key = next(
+        Key.of(to_document(machine)) for machine in machines if "md-0" in machine.metadata.name
+    )
     await plane.client.patch(Machine, key, {"metadata": {"annotations": {PRE_DRAIN: ""}}})
     await plane.client.delete(Machine, key)
     await asyncio.sleep(10)
@@ -187,7 +193,7 @@ async def _hold_all(plane: ManagementPlane) -> None:
 async def _versions(plane: ManagementPlane) -> list[str]:
     """The objects that actions change, with their versions."""
     listed = [*(await plane.client.list(Machine)).items, *(await plane.client.list(Cluster)).items]
-    return [f"{one.metadata.name} {one.metadata.resource_version}" for one in listed]
+    return [f"{document.metadata.name} {document.metadata.resource_version}" for document in listed]
 
 
 @pytest.mark.sockets
@@ -223,8 +229,8 @@ async def test_a_link_can_bring_a_change_to_plan() -> None:
         visiting(plane.server, clock, settings=Pages(plan=planner)) as visitor,
     ):
         body = b'{"draft": {"text": "kind: Cluster", "namespace": "farm"}}'
-        made = await visitor.send("POST", "/links", body, user=ADMIN)
-        path = re.search(r"/login\?token=[\w-]+", made.text)
+        link = await visitor.send("POST", "/links", body, user=ADMIN)
+        path = re.search(r"/login\?token=[\w-]+", link.text)
         assert path is not None
         logged_in = await visitor.get(path[0])
         visitor.cookie = logged_in.headers["set-cookie"].partition(";")[0]
@@ -242,8 +248,8 @@ async def test_printed_commands_name_the_kubeconfig_of_the_link() -> None:
     ):
         await _ready(plane)
         body = b'{"allowActions": true, "kubeconfig": ["my $(farm)", "farm"]}'
-        made = await visitor.send("POST", "/links", body, user=ADMIN)
-        logged_in = await visitor.get(json.loads(made.text)["path"].removeprefix("/ui"))
+        link = await visitor.send("POST", "/links", body, user=ADMIN)
+        logged_in = await visitor.get(json.loads(link.text)["path"].removeprefix("/ui"))
         visitor.cookie = logged_in.headers["set-cookie"].partition(";")[0]
         page = await visitor.get("/clusters/default/capybara")
         action = await visitor.get(f"{PAGE}?action=pause")

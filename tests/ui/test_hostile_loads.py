@@ -109,7 +109,7 @@ def test_the_grid_has_a_bound_whatever_versions_and_failure_domains_are_called()
     assert len(grid.rows) == MOST_DOMAINS
     assert (grid.versions[-1], grid.rows[-1][0]) == ("other versions", "other failure domains")
     names = [cell.name for _, cells in grid.rows for cell_list in cells for cell in cell_list]
-    assert sorted(names) == sorted(one["metadata"]["name"] for one in machines)
+    assert sorted(names) == sorted(machine["metadata"]["name"] for machine in machines)
 
 
 def test_a_grid_of_few_versions_has_each_of_them() -> None:
@@ -227,22 +227,22 @@ async def test_a_user_has_a_bound_of_open_pages() -> None:
 async def test_few_clusters_of_a_user_are_read_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     read, most = 0, 0
 
-    async def slow(*given: Any) -> Any:
+    async def slow(*arguments: Any) -> Any:
         nonlocal read, most
         read += 1
         most = max(most, read)
         await asyncio.sleep(1)
         read -= 1
-        return await discover(*given)
+        return await discover(*arguments)
 
     monkeypatch.setattr(objects_module, "discover", slow)
     async with _pages() as (_, visitor), asyncio.TaskGroup() as group:
         reads = [visitor.get("/clusters/default/wild") for _ in range(3 * MOST_READS)]
-        tasks = [group.create_task(one) for one in reads]
+        tasks = [group.create_task(read) for read in reads]
         await asyncio.sleep(0.5)
         fleet = await visitor.get("/")
-        assert not any(one.done() for one in tasks)
-    assert {one.result().status for one in tasks} == {fleet.status} == {200}
+        assert not any(task.done() for task in tasks)
+    assert {task.result().status for task in tasks} == {fleet.status} == {200}
     assert most == MOST_READS
 
 

@@ -94,7 +94,7 @@ async def test_an_object_of_the_whole_server_has_a_page() -> None:
             await visitor.get(f"/objects/core/v1/namespaces/-/{name}")
             for name in ("default", "labelled")
         ]
-    assert [one.status for one in answers] == [200, 200]
+    assert [answer.status for answer in answers] == [200, 200]
 
 
 @on_virtual_time

@@ -75,7 +75,7 @@ async def test_a_cluster_of_a_kind_that_no_provider_serves_is_reported_to_need_o
     kind = "awsclusters.infrastructure.cluster.x-k8s.io"
     async with _farm() as (plane, visitor):
         objects: list[Document] = json.loads(json.dumps(list(sample())).replace("capybara", "a"))
-        cluster = next(one for one in objects if one["kind"] == "Cluster")
+        cluster = next(document for document in objects if document["kind"] == "Cluster")
         cluster["spec"]["infrastructureRef"]["kind"] = "AWSCluster"
         await apply_manifests(plane.client, [cluster])
         await asyncio.sleep(120)
@@ -206,11 +206,11 @@ async def test_only_credentials_of_the_api_make_links() -> None:
     async with _farm() as (_, visitor):
         stranger = Visitor(visitor.pages)
         refused = await stranger.send("POST", "/links", b"{}", user=ANONYMOUS)
-        made = await stranger.send("POST", "/links", b'{"allowActions": true}', user=SHEPHERD)
+        link = await stranger.send("POST", "/links", b'{"allowActions": true}', user=SHEPHERD)
         broken = await stranger.send("POST", "/links", b"{", user=SHEPHERD)
-        logged_in = await stranger.get(json.loads(made.text)["path"].removeprefix("/ui"))
+        logged_in = await stranger.get(json.loads(link.text)["path"].removeprefix("/ui"))
         cookie = logged_in.headers["set-cookie"]
-    assert (refused.status, made.status, broken.status) == (401, 201, 400)
+    assert (refused.status, link.status, broken.status) == (401, 201, 400)
     assert cookie.endswith("; Path=/ui; HttpOnly; SameSite=Strict; Secure")
 
 

@@ -94,14 +94,14 @@ def test_counts_are_of_the_search_and_not_of_the_chosen_state() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "parameters",
     [
         {"sort": "__class__", "size": "7", "page": "-1", "group": "x", "state": "y"},
         {"page": "9" * 5000, "size": "¼", "sort": "-", "group": "label:"},
     ],
 )
-def test_an_odd_url_shows_the_usual_table(given: dict[str, str]) -> None:
-    assert query_of(given) == FleetQuery()
+def test_an_odd_url_shows_the_usual_table(parameters: dict[str, str]) -> None:
+    assert query_of(parameters) == FleetQuery()
 
 
 def test_a_link_keeps_the_query_and_goes_back_to_the_first_page() -> None:

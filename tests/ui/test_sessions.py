@@ -87,14 +87,16 @@ def test_drafts_have_a_bound_for_each_user_and_for_all() -> None:
     def log_in(user: User) -> str:
         return sessions.log_in(sessions.make_link(user, draft=Draft("kind: Cluster")))
 
-    def kept(tokens: list[str]) -> list[bool]:
-        found = [sessions.get(token) for token in tokens]
-        return [one is not None and one.draft == Draft("kind: Cluster") for one in found]
+    def are_kept(tokens: list[str]) -> list[bool]:
+        results = [sessions.get(token) for token in tokens]
+        return [
+            session is not None and session.draft == Draft("kind: Cluster") for session in results
+        ]
 
     own = [log_in(ADMIN) for _ in range(MOST_DRAFTS_OF_A_USER + 2)]
-    assert kept(own) == [False] * 2 + [True] * MOST_DRAFTS_OF_A_USER
+    assert are_kept(own) == [False] * 2 + [True] * MOST_DRAFTS_OF_A_USER
     others = [log_in(User(f"user-{number}")) for number in range(MOST_DRAFTS)]
-    assert kept(own + others) == [False] * len(own) + [True] * MOST_DRAFTS
+    assert are_kept(own + others) == [False] * len(own) + [True] * MOST_DRAFTS
     links = [sessions.make_link(ADMIN, draft=Draft("x")) for _ in range(MOST_DRAFTS_OF_A_USER + 1)]
     dropped = sessions.get(sessions.log_in(links[0]))
     assert dropped is not None

@@ -50,7 +50,7 @@ def _objects(of: Document, **parts: Any) -> ClusterObjects:
 
 def _spans(objects: ClusterObjects, minutes: float, window: str = "all") -> list[tuple[str, str]]:
     now = START + timedelta(minutes=minutes)
-    return [(one.title, one.took(now)) for one in timeline_of(objects, (), now, window).spans]
+    return [(span.title, span.took(now)) for span in timeline_of(objects, (), now, window).spans]
 
 
 def test_a_creation_is_shown_step_by_step() -> None:
@@ -166,13 +166,13 @@ def test_a_timeline_without_room_for_all_keeps_the_life_of_the_cluster() -> None
         cluster("a", initialized, upgrading), machines=[*machines, broken], events=[event],
         deployments=[deployment], machine_sets=[machine_set],
     )  # fmt: skip
-    found = timeline_of(objects, (), START + timedelta(minutes=40), "all")
-    titles = [f"{one.subject}: {one.title}" for one in found.spans]
+    timeline = timeline_of(objects, (), START + timedelta(minutes=40), "all")
+    titles = [f"{span.subject}: {span.title}" for span in timeline.spans]
     assert titles[:2] == ["Cluster: control plane initialized", "Cluster: topology"]
     assert {"Machine broken: Node ready: no", "MachineDeployment md: machines"} <= {*titles}
-    assert (len(titles), found.omitted) == (MOST_SPANS, MOST_SPANS + 5)
+    assert (len(titles), timeline.omitted) == (MOST_SPANS, MOST_SPANS + 5)
     assert "event" not in str(titles)
-    assert found.start == START
+    assert timeline.start == START
 
 
 def test_odd_times_do_not_break_a_page() -> None:
@@ -192,7 +192,10 @@ def test_machines_are_shown_by_failure_domain_and_version() -> None:
             ),
         ]
     )
-    shown = {domain: [[one.name for one in cell] for cell in cells] for domain, cells in grid.rows}
+    shown = {
+        domain: [[machine.name for machine in cell] for cell in cells]
+        for domain, cells in grid.rows
+    }
     assert list(grid.versions) == ["v1.34.0", "v1.35.0"]
     assert shown == {"one": [["a"], ["b"]], "two": [[], ["c"]]}
     assert grid.rows[1][1][1][0].mood == "bad"
@@ -208,8 +211,8 @@ def test_a_rollout_tells_old_surge_and_unavailable() -> None:
     }  # fmt: skip
     machine = _machine("a", "v1.34.0")
     machine["metadata"]["labels"] = {"cluster.x-k8s.io/deployment-name": "md"}
-    (found,) = rollouts_of(_objects(cluster("c"), deployments=[deployment], machines=[machine]))
-    assert (found.old_versions, found.old, found.surge, found.unavailable, found.is_moving) == (
+    (item,) = rollouts_of(_objects(cluster("c"), deployments=[deployment], machines=[machine]))
+    assert (item.old_versions, item.old, item.surge, item.unavailable, item.is_moving) == (
         ["v1.34.0"], 3, 1, 1, True,
     )  # fmt: skip
 
@@ -221,8 +224,8 @@ def test_certificates_that_end_soon_come_first_and_are_marked() -> None:
         _machine("soon", "v1", certificatesExpiryDate="2026-01-20T00:00:00Z"),
         _machine("odd", "v1", certificatesExpiryDate="soon"),
     ]
-    found = certificates_of(machines, START)
-    assert [(one.machine, one.mood) for one in found] == [
+    certificates = certificates_of(machines, START)
+    assert [(certificate.machine, certificate.mood) for certificate in certificates] == [
         ("over", "bad"), ("soon", "unknown"), ("late", "good"),
     ]  # fmt: skip
 
@@ -235,9 +238,9 @@ def test_a_blocking_hook_is_shown_with_its_answer_and_next_call() -> None:
     retry = now + timedelta(seconds=30)
     call = HookCall(now, "BeforeClusterUpgrade", "gate.ext", 0.01, "Success", "not now", retry)
     objects = _objects(cluster("a", held))
-    (known,) = holds_of(objects, [call])
+    (hold,) = holds_of(objects, [call])
     (unknown,) = holds_of(objects, [])
-    assert (known.what, known.message, known.retry) == (
+    assert (hold.what, hold.message, hold.retry) == (
         "BeforeClusterUpgrade (gate.ext)", "not now", retry,
     )  # fmt: skip
     assert (unknown.message, unknown.retry) == (
@@ -255,7 +258,7 @@ def test_annotations_that_hold_are_named() -> None:
         "annotations": {"pre-drain.delete.hook.machine.cluster.x-k8s.io/backup": ""},
     }
     objects = _objects(cluster("a", annotations={name: ""}), machines=[machine])
-    assert [(one.subject, one.annotation) for one in holds_of(objects, [])] == [
+    assert [(hold.subject, hold.annotation) for hold in holds_of(objects, [])] == [
         ("Cluster", name),
         ("Machine m", "pre-drain.delete.hook.machine.cluster.x-k8s.io/backup"),
     ]
@@ -271,7 +274,9 @@ def test_variables_and_their_overrides_are_shown_with_their_place() -> None:
             ]
         },
     }
-    assert [(one.name, one.place, one.value) for one in variables_of(document)] == [
+    assert [
+        (variable.name, variable.place, variable.value) for variable in variables_of(document)
+    ] == [
         ("cni", "", "mtu: 1400"),
         ("cni", "MachineDeployment md", "x"),
     ]
@@ -291,7 +296,7 @@ def test_patches_are_shown_at_the_templates_that_they_select() -> None:
         {"class": name, "bootstrap": {"templateRef": reference("Boot")}}
         for name in ("gpu-large", "small")
     ]
-    found = templates_of(
+    templates = templates_of(
         {
             "spec": {
                 "infrastructure": {"templateRef": reference("Net")},
@@ -307,10 +312,12 @@ def test_patches_are_shown_at_the_templates_that_they_select() -> None:
             }
         }
     )
-    assert [(one.place, [use.patch["name"] for use in one.patches]) for one in found] == [
+    assert [
+        (template.place, [use.patch["name"] for use in template.patches]) for template in templates
+    ] == [
         ("infrastructure", ["q"]),
         ("machineDeployments class gpu-large: bootstrap", ["p", "q"]),
         ("machineDeployments class small: bootstrap", ["q"]),
     ]
-    use = found[1].patches[0]
+    use = templates[1].patches[0]
     assert (use.paths, use.variables) == (["add /spec/a"], ["cni"])

@@ -115,7 +115,7 @@ def _to(sent: list[dict[str, Any]]) -> Any:
 
 def _scope(method: str, path: str, cookie: str, headers: Mapping[str, str]) -> dict[str, Any]:
     plain, _, query = f"/ui{path}".partition("?")
-    known = {"host": HOST, **({"cookie": cookie} if cookie else {})}
+    usual_headers = {"host": HOST, **({"cookie": cookie} if cookie else {})}
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return {
         "type": "http",
@@ -123,7 +123,7 @@ def _scope(method: str, path: str, cookie: str, headers: Mapping[str, str]) -> d
         "path": plain,
         "raw_path": plain.encode(),
         "query_string": query.encode(),
-        "headers": [(k.encode(), v.encode()) for k, v in {**known, **named}.items()],
+        "headers": [(k.encode(), v.encode()) for k, v in {**usual_headers, **named}.items()],
     }
 
 

@@ -19,8 +19,8 @@ class Nimbus:
         self._url = os.environ.get(URL.name, URL.default)
 
     async def make_network(self, name: str, region: str) -> Network:
-        made = await self._put(f"/networks/{name}", {"region": region})
-        return Network(made["host"], made["port"])
+        network = await self._put(f"/networks/{name}", {"region": region})
+        return Network(network["host"], network["port"])
 
     async def delete_network(self, name: str) -> bool:
         return await self._delete(f"/networks/{name}")
@@ -29,9 +29,9 @@ class Nimbus:
         self, network: str, name: str, size: str, version: str, user_data: bytes
     ) -> Server:
         wanted = {"size": size, "image": version, "user_data": b64encode(user_data).decode()}
-        made = await self._put(f"/networks/{network}/servers/{name}", wanted)
-        running = made["state"] == "running"
-        return Server(made["id"], made["address"], running, made["because"])
+        server = await self._put(f"/networks/{network}/servers/{name}", wanted)
+        running = server["state"] == "running"
+        return Server(server["id"], server["address"], running, server["because"])
 
     async def delete_server(self, network: str, name: str) -> bool:
         return await self._delete(f"/networks/{network}/servers/{name}")
@@ -39,8 +39,8 @@ class Nimbus:
     async def _put(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         async with aiohttp.request("PUT", f"{self._url}{path}", json=body) as response:
             response.raise_for_status()
-            made: dict[str, Any] = await response.json()
-            return made
+            document: dict[str, Any] = await response.json()
+            return document
 
     async def _delete(self, path: str) -> bool:
         async with aiohttp.request("DELETE", f"{self._url}{path}") as response:

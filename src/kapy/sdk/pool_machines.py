@@ -2,9 +2,9 @@
 
     machines = PoolMachines(runtime, DevMachine.RESOURCE, DevMachinePool.RESOURCE)
     machines.wake(controller)
-    found = await machines.ensure(context, new_object, is_current)   # in `reconcile_normal`
-    return pool_result(context, [instance(one) for one in found], provider_id=name)
-    return await machines.delete(context)                            # in `reconcile_delete`
+    objects = await machines.ensure(context, new_object, is_current)  # in `reconcile_normal`
+    return pool_result(context, [instance(item) for item in objects], provider_id=name)
+    return await machines.delete(context)                             # in `reconcile_delete`
 
 Core creates a Machine for each object. A machine is deleted by deleting its Machine, so that its
 Node is drained before; the object is deleted with the Machine.

@@ -87,10 +87,10 @@ def test_a_capacity_comes_back_in_its_one_form(capacity: Document, form: Documen
 
 
 @pytest.mark.parametrize(
-    ("given", "form"), [("5m", "5m0s"), ("90s", "1m30s"), ("0", "0s"), ("1h0m0s", "1h0m0s")]
+    ("duration", "form"), [("5m", "5m0s"), ("90s", "1m30s"), ("0", "0s"), ("1h0m0s", "1h0m0s")]
 )
-def test_a_duration_has_one_form(given: str, form: str) -> None:
-    vm = {"provisioning": {"startupDuration": given}}
+def test_a_duration_has_one_form(duration: str, form: str) -> None:
+    vm = {"provisioning": {"startupDuration": duration}}
     machine = old("DevMachine", {"backend": {"inMemory": {"vm": vm}}})
     result = stored(machine)["spec"]["backend"]["inMemory"]["vm"]
     assert result == {"provisioning": {"startupDuration": form}}

@@ -109,19 +109,19 @@ def without_zeros(node: Any) -> Any:
 ZEROS: Final[Sequence[Any]] = ({}, [], "", 0, "0s", None)
 
 
-def unlike(before: Any, after: Any, known: Sequence[str], path: str = "") -> Iterator[str]:
+def unlike(before: Any, after: Any, expected_paths: Sequence[str], path: str = "") -> Iterator[str]:
     """The paths at which two documents differ, but for known ones."""
     if _are_parts(before, after):
         before, after = before or {}, after or {}
         for key in {**before, **after}:
             if f"{path}.{key}" != ".metadata":
-                yield from unlike(before.get(key), after.get(key), known, f"{path}.{key}")
+                yield from unlike(before.get(key), after.get(key), expected_paths, f"{path}.{key}")
         if not path:
-            yield from unlike(told(before), told(after), known, ".metadata")
+            yield from unlike(told(before), told(after), expected_paths, ".metadata")
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for item, other in zip(before, after, strict=True):
-            yield from unlike(item, other, known, f"{path}[]")
-    elif before != after and not any(re.fullmatch(text, path) for text in known):
+            yield from unlike(item, other, expected_paths, f"{path}[]")
+    elif before != after and not any(re.fullmatch(text, path) for text in expected_paths):
         yield f"{path}: {before!r}, then {after!r}"
 
 

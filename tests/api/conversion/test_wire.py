@@ -39,7 +39,7 @@ class Old(Model):
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "written"),
+    ("kind", "document", "written"),
     [
         (Plain, {}, {"written": 0}),
         (Plain, {"required": "", "part": {}, "rows": []}, {"written": 0}),
@@ -52,8 +52,8 @@ class Old(Model):
         (Old, {"items": [], "optional": ""}, {"required": "", "time": None, "part": {}}),
     ],
 )
-def test_what_is_written(kind: type[Model], given: Document, written: Document) -> None:
-    assert normalize(given, kind) == written
+def test_what_is_written(kind: type[Model], document: Document, written: Document) -> None:
+    assert normalize(document, kind) == written
 
 
 class Forms(Model):
@@ -66,7 +66,7 @@ class Forms(Model):
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "form"),
+    ("name", "value", "form"),
     [
         ("duration", "90s", "1m30s"),
         ("quantity", "1000m", "1"),
@@ -77,8 +77,8 @@ class Forms(Model):
         ("token", "abcdef.0123456789abcdef", "abcdef.0123456789abcdef"),
     ],
 )
-def test_values_have_one_form(name: str, given: Any, form: Any) -> None:
-    assert normalize({name: given}, Forms) == {name: form}
+def test_values_have_one_form(name: str, value: Any, form: Any) -> None:
+    assert normalize({name: value}, Forms) == {name: form}
 
 
 @pytest.mark.parametrize(
@@ -104,6 +104,6 @@ class Nested(Model):
 
 
 def test_null_is_absent_and_within_a_list_or_map_the_zero_of_its_type() -> None:
-    given = {"parts": [None, {"name": None}], "words": {"a": None}, "one": None}
-    read = normalize({**given, "anything": {"b": None}}, Nested)
+    document = {"parts": [None, {"name": None}], "words": {"a": None}, "one": None}
+    read = normalize({**document, "anything": {"b": None}}, Nested)
     assert read == {"parts": [{}, {}], "words": {"a": ""}, "anything": {"b": None}}

@@ -46,9 +46,9 @@ def test_a_description_without_the_default_is_found() -> None:
 
 def filled_in(kind: str) -> dict[str, Any]:
     """The values that defaulting sets in a `bare` object, by path."""
-    given = bare(kind)
-    document = default(given)
-    return dict(differences("spec", given["spec"], document["spec"]))
+    source = bare(kind)
+    document = default(source)
+    return dict(differences("spec", source["spec"], document["spec"]))
 
 
 def bare(kind: str) -> Document:

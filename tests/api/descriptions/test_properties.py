@@ -30,8 +30,8 @@ def default(described: Described) -> list[str]:
         return []
     value = described.schema["default"]
     said = re.search(r"\b[Dd]efaults?\b", described.text) is not None
-    told = said and (isinstance(value, dict) or names(described.text, shown(value)))
-    return [] if told else [f"default {value!r}"]
+    is_named = said and (isinstance(value, dict) or names(described.text, shown(value)))
+    return [] if is_named else [f"default {value!r}"]
 
 
 def bounds(described: Described) -> list[str]:

@@ -52,29 +52,29 @@ def test_what_is_no_sentence_is_found() -> None:
 def test_an_older_version_has_the_descriptions_of_the_newest() -> None:
     """A text of its own says something only of a field that the newest version does not have;
     conditions are others in each version."""
-    known = descriptions()
+    newest = descriptions()
     other = [
         f"{struct.__name__}.{name}: {extra['description']}"
         for struct, name, extra in older()
-        if name in known.fields.get(struct.__name__, {}) and name != "conditions"
+        if name in newest.fields.get(struct.__name__, {}) and name != "conditions"
         if "sameAs" not in extra and "description" in extra
-        if extra["description"] != known.of_field(struct.__name__, name, {})
+        if extra["description"] != newest.of_field(struct.__name__, name, {})
     ]
     assert other == []
 
 
 def test_a_field_can_have_the_description_of_another() -> None:
-    known = Descriptions([Newest])
-    assert known.of_field("Newest", "copies", {"sameAs": "Newest.replicas"}) == (
+    texts = Descriptions([Newest])
+    assert texts.of_field("Newest", "copies", {"sameAs": "Newest.replicas"}) == (
         "copies is the number of Machines."
     )
-    assert known.of_field("Newest", "replicas", {}) == "replicas is the number of Machines."
-    assert known.of_field("Newest", "replicas", {"description": "replicas is another."}) == (
+    assert texts.of_field("Newest", "replicas", {}) == "replicas is the number of Machines."
+    assert texts.of_field("Newest", "replicas", {"description": "replicas is another."}) == (
         "replicas is another."
     )
-    assert known.of_field("Unknown", "replicas", {"sameAs": "Elsewhere.replicas"}) == ""
+    assert texts.of_field("Unknown", "replicas", {"sameAs": "Elsewhere.replicas"}) == ""
     with pytest.raises(LookupError, match=r"X\.y is the same as Newest\.machines"):
-        known.of_field("X", "y", {"sameAs": "Newest.machines"})
+        texts.of_field("X", "y", {"sameAs": "Newest.machines"})
 
 
 class Newest(Model):
@@ -86,8 +86,8 @@ class Newest(Model):
 def older() -> Iterator[tuple[type, str, dict[str, Any]]]:
     """The fields of the Structs of older versions: the Struct, the name, what `rules` say."""
     types = [kind.type_of(version) for kind in KINDS for version in kind.older]
-    seen: set[type] = set()
+    structs: set[type] = set()
     for info in inspect.multi_type_info(types):
-        for of in structs_in(info, seen):
+        for of in structs_in(info, structs):
             for field in of.fields:
                 yield of.cls, field.encode_name, extra_schema(field.type)

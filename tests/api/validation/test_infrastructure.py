@@ -36,7 +36,7 @@ PORT = {"port": 6443}
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "filled"),
+    ("kind", "spec", "filled"),
     [
         ("DockerCluster", {}, {"controlPlaneEndpoint": PORT, "loadBalancer": {}}),
         ("DockerCluster", {"controlPlaneEndpoint": {"port": 1}}, None),
@@ -60,10 +60,10 @@ PORT = {"port": 6443}
         ("DockerMachinePool", {}, None),
     ],
 )
-def test_what_is_filled_in(kind: str, given: Document, filled: Document | None) -> None:
-    expected = given if filled is None else filled
-    assert default(named(kind, given))["spec"] == expected
-    inner = default(template(f"{kind}Template", given))["spec"]["template"]["spec"]
+def test_what_is_filled_in(kind: str, spec: Document, filled: Document | None) -> None:
+    expected = spec if filled is None else filled
+    assert default(named(kind, spec))["spec"] == expected
+    inner = default(template(f"{kind}Template", spec))["spec"]["template"]["spec"]
     assert inner == expected
 
 

@@ -138,7 +138,7 @@ async def test_what_a_secret_holds_is_not_written(policy: Policy) -> None:
 
 
 @pytest.mark.parametrize(
-    ("media", "body", "told"),
+    ("media", "body", "expected"),
     [
         ("application/merge-patch+json", b'{"data":{"a":"b"}}', {"data": {"a": "b"}}),
         ("application/json-patch+json", b"[]", []),
@@ -150,11 +150,11 @@ async def test_what_a_secret_holds_is_not_written(policy: Policy) -> None:
         ("application/merge-patch+json", b"{", None),
     ],
 )
-async def test_a_patch_is_reported_as_it_was_sent(media: str, body: bytes, told: Any) -> None:
+async def test_a_patch_is_reported_as_it_was_sent(media: str, body: bytes, expected: Any) -> None:
     async with audited() as book:
         target = f"{CONFIG_MAPS}/a?fieldManager=me&force=true"
         await book.call("PATCH", target, body, content_type=media)
-        assert book.events()[-1].get("requestObject") == told
+        assert book.events()[-1].get("requestObject") == expected
 
 
 async def test_a_watch_is_reported_when_it_begins_and_when_it_ends() -> None:

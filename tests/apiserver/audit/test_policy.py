@@ -33,7 +33,7 @@ PODS = [{"group": "", "resources": ["pods"]}]
 
 
 @pytest.mark.parametrize(
-    ("rule", "asked", "matches"),
+    ("rule", "attributes", "matches"),
     [
         ({}, of("pods"), True),
         ({}, of("/healthz"), True),
@@ -67,9 +67,9 @@ PODS = [{"group": "", "resources": ["pods"]}]
     ],
 )
 def test_a_rule_is_about_what_it_names(
-    rule: dict[str, Any], asked: Attributes, matches: bool
+    rule: dict[str, Any], attributes: Attributes, matches: bool
 ) -> None:
-    verdict = parse_policy(policy({"level": "Metadata", **rule})).verdict(asked)
+    verdict = parse_policy(policy({"level": "Metadata", **rule})).verdict(attributes)
     assert (verdict.level is Level.METADATA) is matches
 
 

@@ -154,7 +154,7 @@ async def evict(asking: Asking, name: str) -> tuple[int, Any]:
 
 class TestBudgets:
     @pytest.mark.parametrize(
-        ("spec", "owned", "told"),
+        ("spec", "owned", "expected"),
         [
             ({"minAvailable": 2}, False, (1, 3, 2, 3, "SufficientPods")),
             ({"minAvailable": 3}, False, (0, 3, 3, 3, "InsufficientPods")),
@@ -166,13 +166,13 @@ class TestBudgets:
         ],
     )
     async def test_are_counted(
-        self, asking: Asking, spec: Document, owned: bool, told: tuple[Any, ...]
+        self, asking: Asking, spec: Document, owned: bool, expected: tuple[Any, ...]
     ) -> None:
         """Three ready pods, of a ReplicaSet that wants four or of nobody."""
         owner = await replica_set(asking, 4) if owned else None
         await pods(asking, 3, owner)
         await budget(asking, **spec)
-        assert await counted(asking) == told
+        assert await counted(asking) == expected
 
     async def test_follow_pods_and_their_own_spec(self, asking: Asking) -> None:
         await budget(asking, minAvailable=1)
@@ -221,10 +221,10 @@ class TestBudgets:
         await asking.merge(f"{SPACE}/pods/p0", {"metadata": {"finalizers": ["x.dev/kept"]}})
         assert (await evict(asking, "p0"))[0] == 201
         assert await counted(asking) == (0, 1, 1, 2, "InsufficientPods")
-        kept = await asking.get(f"{SPACE}/pods/p0")
-        assert kept["metadata"]["deletionTimestamp"]
+        pod = await asking.get(f"{SPACE}/pods/p0")
+        assert pod["metadata"]["deletionTimestamp"]
         entries = {
-            condition["type"]: condition.get("reason") for condition in kept["status"]["conditions"]
+            condition["type"]: condition.get("reason") for condition in pod["status"]["conditions"]
         }
         assert entries["DisruptionTarget"] == "EvictionByEvictionAPI"
 
@@ -280,8 +280,8 @@ class TestTokenSecrets:
         assert read == {"namespace": "default", "ca.crt": AUTHORITY}
         identity = asking.server.access.tokens.identity(token)
         assert identity is not None
-        known = identity.user
-        assert known.name == "system:serviceaccount:default:default"
+        user = identity.user
+        assert user.name == "system:serviceaccount:default:default"
         await asking.delete(f"{SPACE}/secrets/t")
         review = {"spec": {"token": token}}
         _, result = await asking.ask(

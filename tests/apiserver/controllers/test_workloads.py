@@ -213,8 +213,8 @@ async def test_endpoints_are_there_for_clients_that_know_no_slices(asking: Askin
     assert set(subset) == {"notReadyAddresses", "ports"}
     await asking.delete(f"{CORE}/services/web")
     await asyncio.sleep(0.1)
-    left = (await asking.get(f"{CORE}/endpoints"))["items"]
-    assert [item["metadata"]["name"] for item in left] == ["theirs"]
+    slices = (await asking.get(f"{CORE}/endpoints"))["items"]
+    assert [item["metadata"]["name"] for item in slices] == ["theirs"]
 
 
 async def ready_now(asking: Asking, pod: Document) -> None:

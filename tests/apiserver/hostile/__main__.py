@@ -60,7 +60,7 @@ class Seen(NamedTuple):
 
 def play(plane: Plane, prober: Prober, size: int, only: str, show: float) -> list[Seen]:
     """Send all cases of one size."""
-    seen: list[Seen] = []
+    results: list[Seen] = []
     for case in CASES:
         if not any(part in case.name for part in only.split(",")):
             continue
@@ -78,20 +78,20 @@ def play(plane: Plane, prober: Prober, size: int, only: str, show: float) -> lis
             sent = len(call.body)
             held = plane.held.taken() * 1000
             waits = livez, get, patch
-            seen.append(Seen(name, call.method, sent, status, seconds, used, *waits, peak, held))
-            if seen[-1].held >= show or status in (0, 500):
-                _tell(seen[-1].line())
-    return seen
+            results.append(Seen(name, call.method, sent, status, seconds, used, *waits, peak, held))
+            if results[-1].held >= show or status in (0, 500):
+                _tell(results[-1].line())
+    return results
 
 
-def summary(seen: Sequence[Seen]) -> str:
+def summary(results: Sequence[Seen]) -> str:
     """The sentences for people."""
-    worst = sorted(seen, key=lambda entry: entry.held, reverse=True)
-    peak = max(entry.peak for entry in seen)
-    lines = [f"{len(seen)} requests; peak memory {peak} MiB"]
+    worst = sorted(results, key=lambda entry: entry.held, reverse=True)
+    peak = max(entry.peak for entry in results)
+    lines = [f"{len(results)} requests; peak memory {peak} MiB"]
     for what, waits in (
-        ("wait by the clock", sorted(entry.longest for entry in seen)),
-        ("time that the event loop was held (CPU)", sorted(entry.held for entry in seen)),
+        ("wait by the clock", sorted(entry.longest for entry in results)),
+        ("time that the event loop was held (CPU)", sorted(entry.held for entry in results)),
     ):
         over = sum(wait > LIMIT for wait in waits)
         lines.append(
@@ -126,10 +126,10 @@ def main() -> None:
                 f"held {held:.0f} ms"
             )
             _tell(f"memory {plane.memory()['VmRSS']} MiB")
-            seen: list[Seen] = []
+            results: list[Seen] = []
             for size in options.size or SIZES:
-                seen += play(plane, prober, size, options.only, options.show)
-        _tell(summary(seen))
+                results += play(plane, prober, size, options.only, options.show)
+        _tell(summary(results))
 
 
 if __name__ == "__main__":

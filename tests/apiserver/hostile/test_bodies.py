@@ -77,7 +77,7 @@ async def test_a_body_that_is_no_object_is_a_bad_request() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "text_stored"),
     [
         (rb'"\ud83d"', "\ufffd"),
         (b'"\xff"', "\ufffd"),
@@ -86,11 +86,11 @@ async def test_a_body_that_is_no_object_is_a_bad_request() -> None:
     ],
     ids=["half a surrogate", "no UTF-8", "NUL", "beyond the first plane"],
 )
-async def test_text_that_go_reads_is_stored_as_go_reads_it(text: bytes, kept: str) -> None:
+async def test_text_that_go_reads_is_stored_as_go_reads_it(text: bytes, text_stored: str) -> None:
     async with running() as asking:
         config_maps = await asking.create(CONFIG_MAPS, BEGINNING + b'{"a":' + text + b"}}")  # type: ignore[arg-type]
-        assert config_maps["data"] == {"a": kept}
-        assert (await asking.get(f"{CONFIG_MAPS}/a"))["data"] == {"a": kept}
+        assert config_maps["data"] == {"a": text_stored}
+        assert (await asking.get(f"{CONFIG_MAPS}/a"))["data"] == {"a": text_stored}
 
 
 async def test_fields_that_stand_twice_are_warned_about_and_the_last_one_counts() -> None:

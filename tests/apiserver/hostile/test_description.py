@@ -129,6 +129,6 @@ async def test_every_parameter_of_a_path_is_described() -> None:
     async with running() as asking:
         for name in json.loads(await asking.get("/openapi/v3"))["paths"]:
             for path, described in (await asking.get(f"/openapi/v3/{name}"))["paths"].items():
-                known = {parameter["name"] for parameter in described["parameters"]}
+                parameters = {parameter["name"] for parameter in described["parameters"]}
                 named = {part.strip("{}") for part in path.split("/") if part.startswith("{")}
-                assert named <= known, path
+                assert named <= parameters, path

@@ -165,11 +165,11 @@ async def test_a_body_that_the_audit_log_cannot_read_costs_no_event(
 async def test_a_client_that_leaves_in_the_middle_of_its_body_is_in_the_audit_log(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def left(*_: Any) -> None:
+    async def leave(*_: Any) -> None:
         return None
 
     async with audited(REQUEST) as book:
-        monkeypatch.setattr("kapy.apiserver.serving.asgi_messages.read_body", left)
+        monkeypatch.setattr("kapy.apiserver.serving.asgi_messages.read_body", leave)
         with pytest.raises(ValueError, match="unpack"):  # nothing was answered
             await book.call("POST", CONFIG_MAPS, content_length="100", content_type="x")
         event = book.events()[-1]

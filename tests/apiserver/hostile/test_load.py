@@ -36,10 +36,10 @@ async def test_a_thousand_watchers_see_every_event_once_and_in_order() -> None:
         watch = {"watch": "true", "resourceVersion": since}
         streams = [await asking.get(GIZMOS, **watch) for _ in range(WATCHERS)]
         async with asyncio.TaskGroup() as group:
-            seen = [group.create_task(lines(stream, EVENTS)) for stream in streams]
+            tasks = [group.create_task(lines(stream, EVENTS)) for stream in streams]
             for turn in range(EVENTS):
                 await asking.merge(f"{GIZMOS}/a", {"spec": {"replicas": turn + 2}})
-        entries = [item.result() for item in seen]
+        entries = [item.result() for item in tasks]
         assert all(entry == entries[0] for entry in entries)
         events = [json.loads(line)["object"]["spec"]["replicas"] for line in entries[0]]
         assert events == list(range(2, EVENTS + 2))
@@ -87,19 +87,19 @@ async def test_pages_are_of_one_moment_however_much_is_written_meanwhile() -> No
         names = [f"a{at:05}" for at in range(OBJECTS)]
         for name in names:
             await asking.create(CONFIG_MAPS, config_map(name))
-        seen: list[str] = []
+        names_read: list[str] = []
         versions = set()
         token: str | None = ""
         while token is not None:
             more = {"continue": token} if token else {}
             page = await asking.get(CONFIG_MAPS, limit=str(PAGE), **more)
             assert len(page["items"]) <= PAGE
-            seen += [item["metadata"]["name"] for item in page["items"]]
+            names_read += [item["metadata"]["name"] for item in page["items"]]
             versions.add(page["metadata"]["resourceVersion"])
-            await asking.create(CONFIG_MAPS, config_map(f"b{len(seen):05}"))
-            await asking.delete(f"{CONFIG_MAPS}/{names[-len(seen) // PAGE - 1]}")
+            await asking.create(CONFIG_MAPS, config_map(f"b{len(names_read):05}"))
+            await asking.delete(f"{CONFIG_MAPS}/{names[-len(names_read) // PAGE - 1]}")
             token = page["metadata"].get("continue") or None
-        assert (seen, len(versions)) == (names, 1)
+        assert (names_read, len(versions)) == (names, 1)
 
 
 async def test_a_namespace_ends_although_it_is_written_to() -> None:

@@ -105,10 +105,12 @@ async def test_who_goes_away_leaves_the_place_when_the_thread_is_free() -> None:
 @pytest.mark.sockets
 async def test_threads_change_places_often_only_while_something_is_computed() -> None:
     before = sys.getswitchinterval(), gc.get_threshold()
-    seen = await LargeRequestQueue().run(ANN, lambda: (sys.getswitchinterval(), gc.get_threshold()))
+    settings = await LargeRequestQueue().run(
+        ANN, lambda: (sys.getswitchinterval(), gc.get_threshold())
+    )
     await asyncio.sleep(0)
-    assert seen[0] == pytest.approx(large_requests.SWITCH_SECONDS)
-    assert seen[1][2] == large_requests.OLD
+    assert settings[0] == pytest.approx(large_requests.SWITCH_SECONDS)
+    assert settings[1][2] == large_requests.OLD
     assert before == (sys.getswitchinterval(), gc.get_threshold())
 
 

@@ -63,7 +63,7 @@ APPLIED = {"apiVersion": "example.dev/v1", "kind": "Gizmo", "metadata": {"name":
 
 
 @pytest.mark.parametrize(
-    ("method", "target", "body", "media", "told"),
+    ("method", "target", "body", "media", "expected"),
     [
         ("GET", ONE, None, "", {"verb": "GET", "scope": "resource", "code": "404"}),
         ("GET", GIZMOS, None, "", {"verb": "LIST", "scope": "namespace", "code": "200"}),
@@ -80,9 +80,9 @@ APPLIED = {"apiVersion": "example.dev/v1", "kind": "Gizmo", "metadata": {"name":
     ],
 )
 async def test_a_request_is_counted_by_what_it_asks_for(
-    method: str, target: str, body: Any, media: str, told: dict[str, str]
+    method: str, target: str, body: Any, media: str, expected: dict[str, str]
 ) -> None:
-    labels = {"group": "example.dev", "version": "v1", "resource": "gizmos", **told}
+    labels = {"group": "example.dev", "version": "v1", "resource": "gizmos", **expected}
     async with asking() as (near, calls):
         await calls.call(method, target, body, content_type=media or "application/json")
         query = dict([target.partition("?")[2].split("=")]) if "?" in target else {}

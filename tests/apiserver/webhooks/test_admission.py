@@ -329,8 +329,8 @@ async def test_plug_ins_in_process_see_what_webhooks_changed_and_the_willing_are
             "blue",
             {"color": "blue"},
         )
-        seen = [request["object"] for request in hooks.asked("/paint")]
-        assert [item["metadata"]["labels"]["color"] for item in seen] == ["red", "blue"]
+        objects = [request["object"] for request in hooks.asked("/paint")]
+        assert [item["metadata"]["labels"]["color"] for item in objects] == ["red", "blue"]
 
 
 async def test_a_configuration_that_comes_meanwhile_is_for_the_next_request() -> None:

@@ -34,7 +34,7 @@ def patched(**answer: Any) -> Document:
 
 
 @pytest.mark.parametrize(
-    ("versions", "asked"),
+    ("versions", "version"),
     [
         (["v1beta1"], "v1beta1"),
         (["v1beta1", "v1"], "v1beta1"),
@@ -42,13 +42,13 @@ def patched(**answer: Any) -> Document:
         (["v1", "v1beta1"], "v1"),
     ],
 )
-async def test_the_first_version_that_is_known_is_spoken(versions: list[str], asked: str) -> None:
+async def test_the_first_version_that_is_known_is_spoken(versions: list[str], version: str) -> None:
     async with serving() as hooks, plane() as me:
         hooks.answers["/x"] = lambda _: {"allowed": True}
         document = hook("a.hook.dev", f"{hooks.base}/x", admissionReviewVersions=versions)
         await configure(me, "validating", document)
         await me.create(GIZMOS, gizmo("one"))
-        assert hooks.versions == [ADMISSION + asked]
+        assert hooks.versions == [ADMISSION + version]
 
 
 async def test_a_beta_answer_needs_no_uid_and_no_type_of_its_patch() -> None:
@@ -61,19 +61,19 @@ async def test_a_beta_answer_needs_no_uid_and_no_type_of_its_patch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "message"),
     [
         (patched(), "webhook returned response.patch but not response.patchType"),
         (patched(patchType="JSONPatch", uid="u"), "expected response.uid="),
     ],
 )
-async def test_an_answer_of_v1_does(answer: Document, told: str) -> None:
+async def test_an_answer_of_v1_does(answer: Document, message: str) -> None:
     async with serving() as hooks, plane() as me:
         hooks.answers["/x"] = lambda _: answer
         await configure(me, "mutating", hook("a.hook.dev", f"{hooks.base}/x"))
         status, body = await me.ask("POST", GIZMOS, gizmo("one"))
         assert status == 500
-        assert told in body["message"]
+        assert message in body["message"]
 
 
 async def test_a_webhook_of_unknown_versions_is_refused() -> None:
@@ -107,18 +107,18 @@ def speaking(hooks: Hooks, *versions: str) -> Document:
 
 
 @pytest.mark.parametrize(
-    ("versions", "asked"),
+    ("versions", "version"),
     [(["v1beta1", "v1beta2"], "v1beta1"), (["v1beta1", "v1"], "v1beta1"), (["v2", "v1"], "v1")],
 )
 async def test_objects_are_converted_in_the_first_known_version(
-    versions: list[str], asked: str
+    versions: list[str], version: str
 ) -> None:
     async with serving() as hooks, plane() as me:
         hooks.answers["/convert"] = convert
         await me.create(CRDS, speaking(hooks, *versions))
         await me.create(V1, thing("v1", "a", "A"))
         assert (await me.get(f"{V2}/a"))["spec"] == {"hostName": "A"}
-        assert set(hooks.versions) == {CONVERSION + asked}
+        assert set(hooks.versions) == {CONVERSION + version}
 
 
 async def test_a_beta_conversion_needs_no_uid() -> None:

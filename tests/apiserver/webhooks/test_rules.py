@@ -217,7 +217,7 @@ NOBODY = cel_authorizer(None, User("nobody"))
 
 
 @pytest.mark.parametrize(
-    ("expression", "asked"),
+    ("expression", "question"),
     [
         ("authorizer.path('/x').check('get')", Attributes(ANNE, "get", version="*", path="/x")),
         (
@@ -235,7 +235,7 @@ NOBODY = cel_authorizer(None, User("nobody"))
         ),
     ],
 )
-def test_a_condition_asks_the_authorizer(expression: str, asked: Attributes) -> None:
+def test_a_condition_asks_the_authorizer(expression: str, question: Attributes) -> None:
     questions: list[Attributes] = []
 
     def authorize(attributes: Attributes) -> str:
@@ -246,7 +246,7 @@ def test_a_condition_asks_the_authorizer(expression: str, asked: Attributes) -> 
 
     may = Condition.compile(f"{expression}.allowed() && !{expression}.allowed()")
     assert evaluate([may], None, None, CREATE, cel_authorizer(authorize, ANNE))
-    assert questions == [asked, asked]
+    assert questions == [question, question]
     questions.clear()
     why = Condition.compile(
         f"{expression}.reason() + {expression}.reason() == 'RBAC: allowed by xRBAC: nobody may'"

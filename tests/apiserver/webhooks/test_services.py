@@ -90,7 +90,7 @@ async def test_endpoints_lead_there_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "slices", "port", "told"),
+    ("spec", "slices", "port", "message"),
     [
         (None, [], 443, 'service "s" not found'),
         ({}, [], 8443, 'no service port 8443 found for service "s"'),
@@ -100,7 +100,7 @@ async def test_endpoints_lead_there_too() -> None:
     ],
 )
 async def test_a_service_that_leads_nowhere(
-    spec: Document | None, slices: list[Document], port: int, told: str
+    spec: Document | None, slices: list[Document], port: int, message: str
 ) -> None:
     async with plane() as me:
         if spec is not None:
@@ -108,7 +108,7 @@ async def test_a_service_that_leads_nowhere(
         for document in slices:
             await me.create(SLICES, document)
         await checked(me, port)
-        assert await answer(me) == (500, told)
+        assert await answer(me) == (500, message)
 
 
 async def test_what_the_server_was_told_counts_before_what_is_stored() -> None:

@@ -124,18 +124,18 @@ async def test_a_certificate_gets_its_secret_whenever_its_issuer_comes() -> None
         await client.create(ISSUERS, issuer())
         done = await issued(client)
         held = await secret(client)
-        known = facts(held["tls.crt"])
-        assert known.names == ("foo.default.svc",)
+        secret_facts = facts(held["tls.crt"])
+        assert secret_facts.names == ("foo.default.svc",)
         assert signed_by(held["tls.crt"], held["ca.crt"])
         status = done["status"]
         assert status["revision"] == 1
         assert (moment(status["notBefore"]), moment(status["notAfter"])) == (
-            known.not_before,
-            known.not_after,
+            secret_facts.not_before,
+            secret_facts.not_after,
         )
-        life = known.not_after - known.not_before
+        life = secret_facts.not_after - secret_facts.not_before
         assert abs(life - timedelta(days=90)) < timedelta(hours=1)
-        assert abs(moment(status["renewalTime"]) - (known.not_after - life / 3)) < timedelta(
+        assert abs(moment(status["renewalTime"]) - (secret_facts.not_after - life / 3)) < timedelta(
             seconds=2
         )
         assert message(done) == "Certificate is up to date and has not expired"
@@ -295,11 +295,11 @@ async def test_who_asks_is_told_whom_to_trust_whenever_that_changes() -> None:
         first = b64encode((await secret(client))["ca.crt"]).decode()
         await when(client, WEBHOOKS, guard, lambda item: bundles(item) == {first})
 
-        def told(item: Document | None) -> bool:
+        def is_trusting(item: Document | None) -> bool:
             webhook = (item or {})["spec"]["conversion"]["webhook"]
             return bool(webhook["clientConfig"].get("caBundle") == first)
 
-        await when(client, CRDS, Key.of(conversion), told)
+        await when(client, CRDS, Key.of(conversion), is_trusting)
         await client.delete(SECRETS, Key("default", "self-kapy"))
         await client.delete(SECRETS, PAIR)
         await when(client, WEBHOOKS, guard, lambda item: bundles(item) not in ({first}, {""}))
@@ -354,6 +354,6 @@ async def test_a_release_keeps_its_certificates_and_they_are_up_to_date(tmp_path
         assert bundles(trust) == {result["data"]["ca.crt"]}
         everything = Deletion(everything=True, include_namespace=True, include_crds=True)
         await delete(client, everything, progress=no_progress)
-        left = {item["metadata"]["name"] for item in (await client.list(CRDS)).items}
-        assert {definition["metadata"]["name"] for definition in DEFINITIONS} <= left
+        names = {item["metadata"]["name"] for item in (await client.list(CRDS)).items}
+        assert {definition["metadata"]["name"] for definition in DEFINITIONS} <= names
         assert (await client.list(CERTIFICATES)).items == []

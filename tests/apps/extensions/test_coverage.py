@@ -193,15 +193,15 @@ def test_a_change_is_covered_by(case: str) -> None:
 @pytest.mark.parametrize("case", LEFT)
 def test_something_is_left_over_by(case: str) -> None:
     current, desired, patches, why = LEFT[case]
-    left = uncovered_by_machine_update(current, desired, answer(**patches))
-    assert "; ".join(left) == why
+    rest = uncovered_by_machine_update(current, desired, answer(**patches))
+    assert "; ".join(rest) == why
 
 
 @pytest.mark.parametrize("case", UNUSABLE)
 def test_a_patch_cannot_be_used_that_is(case: str) -> None:
-    given, why = UNUSABLE[case]
+    patch, why = UNUSABLE[case]
     with pytest.raises(HookError) as refused:
-        uncovered_by_machine_update(objects(), objects(), answer(infrastructureMachine=given))
+        uncovered_by_machine_update(objects(), objects(), answer(infrastructureMachine=patch))
     assert str(refused.value).startswith("the patch of the DevMachine does not apply: ")
     assert why in str(refused.value)
     assert SECRET not in str(refused.value)

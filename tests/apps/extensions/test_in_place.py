@@ -41,19 +41,19 @@ async def test_what_was_said_of_machine_sets_counts_until_something_of_it_change
     plane = Plane(ext=extension)
     door = InPlace(plane.caller)
 
-    async def asked(current: Document, desired: Document) -> int:
+    async def calls(current: Document, desired: Document) -> int:
         before = len(extension.asked)
         assert await door.can_update_machine_set(KEY, current, desired) == []
         return len(extension.asked) - before
 
     old, new = machine_set("old", 3, "v1"), machine_set("new", 0, "v2")
-    assert await asked(old, new) == 1
-    assert await asked(machine_set("old", 1, "v1"), machine_set("new", 2, "v2")) == 0
-    assert await asked(machine_set("old", 3, "v0"), new) == 1
+    assert await calls(old, new) == 1
+    assert await calls(machine_set("old", 1, "v1"), machine_set("new", 2, "v2")) == 0
+    assert await calls(machine_set("old", 3, "v0"), new) == 1
     plane.register("ext")
-    assert await asked(old, new) == 1
+    assert await calls(old, new) == 1
     await asyncio.sleep(CACHE_SECONDS)
-    assert await asked(old, new) == 1
+    assert await calls(old, new) == 1
     result = extension.asked[0].request["current"]["machineSet"]
     assert result.keys() == {"apiVersion", "kind", "metadata", "spec"}
     assert result["metadata"] == {"name": "old"}
@@ -75,11 +75,11 @@ async def test_one_of_them_is_asked_or_nobody() -> None:
         "infrastructureMachine": {"apiVersion": "v", **infra()},
     }
     nobody = InPlace(Plane().caller)
-    left = await nobody.can_update_machine(KEY, machines, machines)
-    assert left == ["no extension is registered for CanUpdateMachine"]
+    problems = await nobody.can_update_machine(KEY, machines, machines)
+    assert problems == ["no extension is registered for CanUpdateMachine"]
     old = machine_set("old", 3, "v1")
-    left = await nobody.can_update_machine_set(KEY, old, old)
-    assert left == ["no extension is registered for CanUpdateMachineSet"]
+    problems = await nobody.can_update_machine_set(KEY, old, old)
+    assert problems == ["no extension is registered for CanUpdateMachineSet"]
     two = Plane(a=covering(), b=covering())
     with pytest.raises(HookError, match=r"multiple CanUpdateMachine hooks \(machine.a,machine.b\)"):
         await InPlace(two.caller).can_update_machine(KEY, machines, machines)

@@ -125,8 +125,8 @@ async def test_only_clients_of_an_authority_are_let_in(tmp_path: Path) -> None:
     async with serve as (_, port), session(certificate.ca) as stranger:
         with pytest.raises(aiohttp.ClientError):
             await message_of(stranger, port)
-        async with session(certificate.ca, own=tmp_path / "me.pem") as known:
-            assert await message_of(known, port) == "no quota"
+        async with session(certificate.ca, own=tmp_path / "me.pem") as client:
+            assert await message_of(client, port) == "no quota"
 
 
 async def test_a_file_without_an_authority_is_reported(tmp_path: Path) -> None:

@@ -69,11 +69,11 @@ async def held(client: Client) -> Authorities:
     return Authorities.of(await client.get(SECRETS, SECRET))
 
 
-def signer_of(certificate: SharedCertificate, known: Authorities) -> int:
+def signer_of(certificate: SharedCertificate, authorities: Authorities) -> int:
     """Return the index of the authority that signed the certificate presented now."""
     cert = ssl.DER_cert_to_PEM_cert(shown_by(certificate) or b"")
     leaf = pki.load(cert.encode())
-    for number, pair in enumerate(known.pairs):
+    for number, pair in enumerate(authorities.pairs):
         try:
             leaf.verify_directly_issued_by(pki.load(pair.certificate))
         except Exception:
@@ -87,10 +87,10 @@ async def test_the_first_of_the_replicas_makes_the_authority() -> None:
     async with api_server(clock) as client:
         replicas = [replica(client, clock, seed=seed) for seed in range(3)]
         await asyncio.gather(*(certificate.make_valid() for certificate in replicas))
-        known = await held(client)
-        assert len(known.pairs) == 1
-        assert [certificate.ca for certificate in replicas] == [known.bundle] * 3
-        assert [signer_of(certificate, known) for certificate in replicas] == [0, 0, 0]
+        authorities = await held(client)
+        assert len(authorities.pairs) == 1
+        assert [certificate.ca for certificate in replicas] == [authorities.bundle] * 3
+        assert [signer_of(certificate, authorities) for certificate in replicas] == [0, 0, 0]
         assert len({shown_by(certificate) for certificate in replicas}) == 3
 
 
@@ -152,10 +152,10 @@ async def test_a_clock_that_jumps_is_noticed(days: int) -> None:
             )
             await asyncio.sleep(2 * CLOCK_SECONDS)
             assert [certificate.missing for certificate in replicas] == ["", ""]
-            known = await held(client)
-            assert (known.pairs[-1] == first.pairs[0]) is (days == 100)
-            last = len(known.pairs) - 1
-            assert [signer_of(certificate, known) for certificate in replicas] == [last, last]
+            authorities = await held(client)
+            assert (authorities.pairs[-1] == first.pairs[0]) is (days == 100)
+            last = len(authorities.pairs) - 1
+            assert [signer_of(certificate, authorities) for certificate in replicas] == [last, last]
             assert all(is_valid(pem(certificate), clock()) for certificate in replicas)
 
 

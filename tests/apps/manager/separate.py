@@ -75,19 +75,19 @@ class Asked(Interceptor):
         self._hindered: set[tuple[str, str, str]] = set()
 
     async def __call__(self, request: Request) -> Reply:
-        asked = request_info(request).attributes(self.user)
-        self._note(asked)
-        kind = asked.verb, asked.group, asked.resource
+        attributes = request_info(request).attributes(self.user)
+        self._note(attributes)
+        kind = attributes.verb, attributes.group, attributes.resource
         first = kind not in self._hindered
-        if first and asked.verb == "patch" and _names_version(request):
+        if first and attributes.verb == "patch" and _names_version(request):
             self._hindered.add(kind)
             return Reply(409, Conflict("somebody was quicker").status())
         reply = await self.transport(request)
         if reply.status == 403 and "cannot" in str(reply.body):
-            self.refused.append(asked)
+            self.refused.append(attributes)
         if reply.status == 201:
-            self._note(asked._replace(verb="create"))
-            if first and asked.verb == "create" and asked.group not in REVIEWED:
+            self._note(attributes._replace(verb="create"))
+            if first and attributes.verb == "create" and attributes.group not in REVIEWED:
                 self._hindered.add(kind)
                 raise Unreachable("the answer is lost")
         return reply

@@ -115,15 +115,17 @@ def told(arguments: list[str]) -> set[str]:
 @NAMES
 def test_managers_understand_their_arguments(name: str) -> None:
     arguments = replace_variables(json.dumps(manager(printed(name))[1]["args"]), {})
-    given: dict[str, list[str]] = {}
+    arguments_of: dict[str, list[str]] = {}
     for item in json.loads(arguments):
         flag, _, value = item.removeprefix("--").partition("=")
-        given[flag] = [value or "true"]
+        arguments_of[flag] = [value or "true"]
     kind = PROGRAMS[name].manager
     flags, own = ({entry.name for entry in result(kind)} for result in (flags_of, own_flags_of))
-    assert given.keys() <= flags | own
-    controller_config({flag: value for flag, value in given.items() if flag in flags})
-    options = parse_options(kind, {flag: value for flag, value in given.items() if flag in own})
+    assert arguments_of.keys() <= flags | own
+    controller_config({flag: value for flag, value in arguments_of.items() if flag in flags})
+    options = parse_options(
+        kind, {flag: value for flag, value in arguments_of.items() if flag in own}
+    )
     assert options.lease_lengths is not None
 
 

@@ -84,8 +84,8 @@ def test_every_kind_has_one_manager() -> None:
 def test_kinds_of_features_that_are_off_are_left_alone() -> None:
     on = FeatureGates(cluster_topology=True, machine_pool=True, runtime_sdk=True)
     off = FeatureGates(cluster_topology=False, machine_pool=False, runtime_sdk=False)
-    left = migrated_kinds(PROGRAMS, on).keys() - migrated_kinds(PROGRAMS, off).keys()
-    assert left == {
+    kinds = migrated_kinds(PROGRAMS, on).keys() - migrated_kinds(PROGRAMS, off).keys()
+    assert kinds == {
         "clusterclasses.cluster.x-k8s.io",
         "extensionconfigs.runtime.cluster.x-k8s.io",
         "machinepools.cluster.x-k8s.io",

@@ -165,8 +165,8 @@ async def test_cert_managers_annotation_counts_as_long_as_it_issues_the_certific
 @pytest.mark.parametrize("kind", KINDS)
 async def test_clients_of_another_service_are_left_alone(kind: str) -> None:
     resource, document = KINDS[kind]
-    given = document(OLD, FROM, service="theirs")
-    result = await _injected(resource, given, Source(is_own_ca=True))
+    source_object = document(OLD, FROM, service="theirs")
+    result = await _injected(resource, source_object, Source(is_own_ca=True))
     assert bundle_of(result) == OLD
     assert result["metadata"]["annotations"] == {**FROM, "mine": "kept"}
 
@@ -187,11 +187,11 @@ async def test_a_ca_that_becomes_our_own_replaces_the_one_that_was_left_behind()
         assert result["metadata"]["annotations"] == {"mine": "kept"}
 
 
-async def _injected(resource: Resource, given: Document, source: Source) -> Document:
+async def _injected(resource: Resource, source_object: Document, source: Source) -> Document:
     """Create an object, run the CAInjector, and return the stored object."""
     async with api_server() as server:
         client = Client(server.transport(ADMIN))
-        created = await client.create(resource, deepcopy(given))
+        created = await client.create(resource, deepcopy(source_object))
         runtime = _runtime(server)
         CAInjector(runtime, SERVICE, PROVIDER, source)
         async with run_services(runtime=runtime.run):

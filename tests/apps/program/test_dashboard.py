@@ -45,10 +45,10 @@ class Query:
     expression: str
     titled: frozenset[str] = frozenset()
 
-    def check(self, known: Mapping[str, set[str]]) -> None:
+    def check(self, families: Mapping[str, set[str]]) -> None:
         """Assert that Prometheus can answer it, with the labels of the title."""
         parsed = promql_parser.parse(self.expression.replace("$__rate_interval", "5m"))
-        labels = labels_of(parsed, known)
+        labels = labels_of(parsed, families)
         assert labels is not None, f"{self.place}: no metric"
         assert self.titled <= labels, f"{self.place}: no label {self.titled - labels}"
 
@@ -110,11 +110,11 @@ def _labels(family: Metric) -> set[str]:
 
 @on_virtual_time
 async def test_every_query_can_be_answered() -> None:
-    known = await families()
+    family_labels = await families()
     queries = [*panels(), *variables(), *alerts()]
     assert len(queries) > 30
     for query in queries:
-        query.check(known)
+        query.check(family_labels)
 
 
 @pytest.mark.parametrize(
@@ -132,9 +132,9 @@ async def test_every_query_can_be_answered() -> None:
     ],
 )
 def test_a_query_without_an_answer_is_noticed(expression: str, titled: str) -> None:
-    known = {"workqueue_depth": {"controller", "priority"}, "waits_bucket": {"le", "name"}}
+    family_labels = {"workqueue_depth": {"controller", "priority"}, "waits_bucket": {"le", "name"}}
     with pytest.raises((AssertionError, ValueError)):
-        Query("", expression, frozenset(titled.split())).check(known)
+        Query("", expression, frozenset(titled.split())).check(family_labels)
 
 
 def test_panels_lie_beside_each_other() -> None:

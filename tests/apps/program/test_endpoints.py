@@ -28,7 +28,7 @@ async def told(endpoints: Endpoints, request: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "missing", "answer"),
+    ("path", "missing", "answer"),
     [
         ("/healthz", "", (200, "ok")),
         ("/healthz", "machines", (200, "ok")),
@@ -42,8 +42,8 @@ async def told(endpoints: Endpoints, request: str) -> tuple[int, str]:
         ("/metrics", "", (404, "there are /healthz and /readyz")),
     ],
 )
-async def test_pages_say_what_is_missing(asked: str, missing: str, answer: tuple[int, str]) -> None:
-    assert await told(Endpoints(lambda: missing), asked) == answer
+async def test_pages_say_what_is_missing(path: str, missing: str, answer: tuple[int, str]) -> None:
+    assert await told(Endpoints(lambda: missing), path) == answer
 
 
 async def test_who_stops_is_not_ready_any_more() -> None:

@@ -153,8 +153,8 @@ async def test_a_missing_kind_is_named_and_waited_for() -> None:
         ground(definitions=False) as here,
         run_process(here.manager(), add, system_clock) as runtime,
     ):
-        told = "there is no CRD machines.cluster.x-k8s.io with version v1beta2"
-        await until(lambda: told in Readiness(runtime).missing)
+        message = "there is no CRD machines.cluster.x-k8s.io with version v1beta2"
+        await until(lambda: message in Readiness(runtime).missing)
         assert "install the provider that has it with `kapy init`" in Readiness(runtime).missing
         assert not runtime.working.is_set()
         await install_definitions(here.client)
@@ -170,8 +170,8 @@ async def test_a_missing_right_is_named_and_waited_for() -> None:
         await here.grant("manager", some)
         manager = here.manager("manager")
         async with run_process(manager, add, system_clock) as runtime:
-            told = "needs get, list and watch of secrets in the API group ''"
-            await until(lambda: told in Readiness(runtime).missing)
+            message = "needs get, list and watch of secrets in the API group ''"
+            await until(lambda: message in Readiness(runtime).missing)
             role = {"rules": [everything]}
             await here.client.patch(CLUSTER_ROLES, Key("", "manager"), role)
             await until(lambda: runtime.working.is_set())
@@ -181,8 +181,8 @@ async def test_a_missing_right_is_named_and_waited_for() -> None:
 async def test_a_server_that_is_too_old_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(non_resource_paths, "KUBERNETES", "v1.19.16")
     async with ground() as here, run_process(here.manager(), add, system_clock) as runtime:
-        told = "it is Kubernetes v1.19.16+kapy, which is too old: v1.20.0 or newer is needed"
-        await until(lambda: told in Readiness(runtime).missing)
+        message = "it is Kubernetes v1.19.16+kapy, which is too old: v1.20.0 or newer is needed"
+        await until(lambda: message in Readiness(runtime).missing)
         assert runtime.cache.unsynced_resources()
         monkeypatch.setattr(non_resource_paths, "KUBERNETES", "v1.20.0")
         await until(lambda: runtime.working.is_set())
@@ -306,8 +306,8 @@ async def test_connections_to_a_vanished_host_cost_no_lease(
 
 @pytest.mark.sockets
 async def test_the_pace_is_as_the_flags_say() -> None:
-    told = {"kube-api-qps": ("70",), "kube-api-burst": ("90",), "health-addr": ("0",)}
-    options = replace(parse_options("core", told), diagnostics="0")
+    flags = {"kube-api-qps": ("70",), "kube-api-burst": ("90",), "health-addr": ("0",)}
+    options = replace(parse_options("core", flags), diagnostics="0")
     manager = replace(manager_at("http://127.0.0.1:9"), options=options)
     async with run_process(manager, add, system_clock) as runtime:
         way: Any = runtime.client.transport
@@ -341,7 +341,7 @@ async def test_diagnostics_are_for_those_who_may_see_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("flags", "why"),
     [
         ({"leader-elect": ("perhaps",)}, "--leader-elect: 'perhaps' is not true or false"),
         ({"kube-api-qps": ("many",)}, "--kube-api-qps: 'many' is not a number"),
@@ -349,9 +349,9 @@ async def test_diagnostics_are_for_those_who_may_see_them() -> None:
         ({"tls-min-version": ("TLS9",)}, "--tls-min-version: there is no version 'TLS9'"),
     ],
 )
-def test_flags_that_mean_nothing_are_refused(given: dict[str, tuple[str]], why: str) -> None:
+def test_flags_that_mean_nothing_are_refused(flags: dict[str, tuple[str]], why: str) -> None:
     with pytest.raises(InvalidFlag, match=re.escape(why)):
-        parse_options("core", given)
+        parse_options("core", flags)
 
 
 def test_leases_are_renewed_as_upstreams() -> None:

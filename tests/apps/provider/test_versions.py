@@ -76,8 +76,8 @@ async def test_a_plane_converts_in_its_own_process() -> None:
         document = {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
         await plane.client.create(Sheet.RESOURCE, document)
         key = Key("default", "one")
-        seen = await plane.client.get(Pages.RESOURCE, key)
-        assert seen["spec"] == {"pages": 2, "colour": "white"}
-        await plane.client.update(Pages.RESOURCE, {**seen, "spec": {**seen["spec"], "pages": 3}})
+        page = await plane.client.get(Pages.RESOURCE, key)
+        assert page["spec"] == {"pages": 2, "colour": "white"}
+        await plane.client.update(Pages.RESOURCE, {**page, "spec": {**page["spec"], "pages": 3}})
         stored = await plane.client.get(Sheet.RESOURCE, key)
         assert stored["spec"] == {"sheets": 3, "watermark": "eagle", "colour": "white"}

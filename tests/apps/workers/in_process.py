@@ -34,9 +34,9 @@ class Link:
             asyncio.get_running_loop().call_soon(self.on_close)
 
 
-def connect(one: Channel, other: Channel) -> None:
+def connect(first: Channel, other: Channel) -> None:
     """Connect two channels."""
-    for near, far in ((one, other), (other, one)):
+    for near, far in ((first, other), (other, first)):
         link = Link()
         link.peer, link.on_close = far.receive, far.lose
         near.connection = link

@@ -73,9 +73,13 @@ async def test_a_request_and_its_reply_cross_as_they_are() -> None:
     request = Request("PATCH", "/document", {"q": "1"}, {"content-type": "x"}, body)
     reply = await ends.near.ask("api", request)
     assert (reply.status, reply.body, reply.headers) == (201, {"text": "é"}, {"warning": "w"})
-    target, seen = ends.requests[0]
-    assert (target, seen.method, seen.path) == ("api", "PATCH", "/document")
-    assert (seen.query, seen.headers, seen.body) == ({"q": "1"}, {"content-type": "x"}, body)
+    target, delivered = ends.requests[0]
+    assert (target, delivered.method, delivered.path) == ("api", "PATCH", "/document")
+    assert (delivered.query, delivered.headers, delivered.body) == (
+        {"q": "1"},
+        {"content-type": "x"},
+        body,
+    )
 
 
 async def test_bytes_cross_as_bytes() -> None:

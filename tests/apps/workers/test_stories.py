@@ -129,12 +129,12 @@ async def test_the_clusters_are_divided_and_all_become_available() -> None:
         await here.until_divided()
         worker = here.workers.running[0].worker.runtime
         assert worker is not None
-        seen = [reconciled_clusters(runtime) for runtime in (here.plane.runtime, worker)]
+        shares = [reconciled_clusters(runtime) for runtime in (here.plane.runtime, worker)]
         for name in NAMES:
             await here.story.create(cluster(name))
         await here.until(here.all_complete)
         check(await here.objects())
-        assert seen == here.shares
+        assert shares == here.shares
 
 
 def reconciled_clusters(runtime: Runtime) -> set[str]:
@@ -200,10 +200,10 @@ async def test_three_processes_delete_what_they_made() -> None:
         for name in NAMES:
             await here.story.client.delete(Cluster, Key("default", name))
 
-        async def gone() -> bool:
+        async def are_deleted() -> bool:
             return not await here.story.all(Cluster)
 
-        await here.until(gone)
+        await here.until(are_deleted)
         await here.story.settle(5)
         assert not any(counter.total() for counter in (await here.objects()).values())
 

@@ -136,8 +136,8 @@ async def test_everything_works_from_a_bundle_that_was_loaded(tmp_path: Path) ->
         if release.provider is None:
             repository = repository_at(config.cert_manager.url, "cert-manager", config)
         else:
-            known = config.provider(release.provider.name, release.provider.type)
-            repository = repository_of(known, config)
+            provider = config.provider(release.provider.name, release.provider.type)
+            repository = repository_of(provider, config)
             # The loaded metadata says that 1.2 keeps to this contract.
             assert run_without_loop(repository.default_version()) == "v1.2.0"
         for name, content in release.files.items():

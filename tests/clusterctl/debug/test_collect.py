@@ -139,9 +139,9 @@ def read(file: io.BytesIO) -> dict[str, str]:
 
 
 async def collected(there: RunningPlane, **how: Any) -> tuple[dict[str, str], CollectResult]:
-    given = {"consoles": lambda _: Console(), "dial": workload(there), "now": NOW, **how}
+    options = {"consoles": lambda _: Console(), "dial": workload(there), "now": NOW, **how}
     file = io.BytesIO()
-    collect_result = await collect(there.client, KEY, file, CollectOptions(**given))
+    collect_result = await collect(there.client, KEY, file, CollectOptions(**options))
     return read(file), collect_result
 
 

@@ -124,8 +124,8 @@ async def _objects(client: Client) -> list[Document]:
     return list(content(await everything(client)).values())
 
 
-def _bags(recorded: Any, given: Any) -> Iterator[str]:
-    wanted, counter = Counter(map(_masked, recorded)), Counter(map(_masked, given))
+def _bags(recorded: Any, actual: Any) -> Iterator[str]:
+    wanted, counter = Counter(map(_masked, recorded)), Counter(map(_masked, actual))
     yield from (f"recorded, not given: {text}" for text in wanted - counter)
     yield from (f"given, not recorded: {text}" for text in counter - wanted)
 
@@ -156,11 +156,11 @@ def _said(record: Record, heard: Heard, folder: Path) -> Iterator[str]:
     arguments = record["args"]
     verbosity = int(arguments[arguments.index("-v") + 1]) if "-v" in arguments else 0
     lines = [line(text, values) for level, text, values in heard.lines if level <= verbosity]
-    given = Counter(_GENERATED.sub("*", text.replace(f"{folder}/files", "DIR")) for text in lines)
+    said = Counter(_GENERATED.sub("*", text.replace(f"{folder}/files", "DIR")) for text in lines)
     recorded = Counter(
         _GENERATED.sub("*", re.sub(r"\$\{HOME\}(/dir)?", "DIR", item))
         for item in record["normalised"]["stderr"].splitlines()
         if not item.startswith(_NOT_OURS)
     )
-    yield from (f"recorded, not said: {text}" for text in recorded - given)
-    yield from (f"said, not recorded: {text}" for text in given - recorded)
+    yield from (f"recorded, not said: {text}" for text in recorded - said)
+    yield from (f"said, not recorded: {text}" for text in said - recorded)

@@ -131,7 +131,10 @@ async def load(
         assert node.document is not None
         await ensure_namespace(client, node.ref.namespace)
         kind = kinds[node.ref.group_kind]
-        owners = [{**told, "uid": uids[owner]} for owner, told in node.owners.items()]
+        owners = [
+            {**owner_reference, "uid": uids[owner]}
+            for owner, owner_reference in node.owners.items()
+        ]
         result = await client.create(kind.resource, content_to_create(node.document, owners))
         uids[node] = result["metadata"]["uid"]
         if "status" in node.document and kind.status:

@@ -22,7 +22,7 @@ def spec(value: Any) -> Document:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found", "told"),
+    ("wanted", "actual", "expected"),
     [
         ({"a": 1}, {"a": 1}, []),
         ({"a": 1}, {"a": 1, "b": "a default"}, []),
@@ -40,13 +40,13 @@ def spec(value: Any) -> Document:
     ],
 )
 def test_what_was_added_is_no_difference_and_what_was_dropped_is(
-    wanted: Any, found: Any, told: list[str]
+    wanted: Any, actual: Any, expected: list[str]
 ) -> None:
-    assert list(differences(spec(wanted), spec(found))) == told
+    assert list(differences(spec(wanted), spec(actual))) == expected
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found", "told"),
+    ("wanted", "actual", "expected"),
     [
         ({"labels": {"a": "1"}}, {"labels": {"a": "1", "b": "2"}}, []),
         ({"labels": {"a": "1"}}, {}, ["metadata.labels.a"]),
@@ -60,8 +60,10 @@ def test_what_was_added_is_no_difference_and_what_was_dropped_is(
         ),
     ],
 )
-def test_metadata_that_others_add_to(wanted: Document, found: Document, told: list[str]) -> None:
-    assert list(differences({"metadata": wanted}, {"metadata": found})) == told
+def test_metadata_that_others_add_to(
+    wanted: Document, actual: Document, expected: list[str]
+) -> None:
+    assert list(differences({"metadata": wanted}, {"metadata": actual})) == expected
 
 
 def test_what_a_server_says_of_an_object_is_not_moved() -> None:
@@ -74,10 +76,10 @@ def test_what_a_server_says_of_an_object_is_not_moved() -> None:
         "generateName": "a-",
         "ownerReferences": [{**OWNER, "uid": "here"}],
     }
-    kept = {"name": "a", "labels": {"a": "1"}, "finalizers": ["f"], "annotations": {}}
-    document = {"metadata": {**server, **kept}, "spec": {}}
+    metadata = {"name": "a", "labels": {"a": "1"}, "finalizers": ["f"], "annotations": {}}
+    document = {"metadata": {**server, **metadata}, "spec": {}}
     assert content_to_create(document, [OWNER]) == {
-        "metadata": {**kept, "ownerReferences": [OWNER]},
+        "metadata": {**metadata, "ownerReferences": [OWNER]},
         "spec": {},
     }
 

@@ -57,8 +57,8 @@ def test_what_was_written_is_known_again(journal: Journal) -> None:
     state = reopened(journal).state
     assert (state.begun, state.paused, state.prior) == (BEGUN, {REF}, {REF: prior.document})
     assert (state.made, state.verified, state.turned_back) == ({REF: "new"}, {"forth"}, True)
-    [known] = state.plans["forth"].objects.values()
-    assert (known.ref, known.document, known.way) == (REF, OBJECT.document, Treatment.MOVED)
+    [planned] = state.plans["forth"].objects.values()
+    assert (planned.ref, planned.document, planned.way) == (REF, OBJECT.document, Treatment.MOVED)
 
 
 @pytest.mark.parametrize("cut", range(1, 400, 7))
@@ -67,10 +67,10 @@ def test_it_may_be_cut_off_anywhere(journal: Journal, cut: int) -> None:
     whole = journal.path.stat().st_size
     journal.plan("forth", Plan([OBJECT]))
     content = journal.path.read_bytes()
-    left = content[: max(whole, len(content) - cut)]
-    journal.path.write_bytes(left)
+    rest = content[: max(whole, len(content) - cut)]
+    journal.path.write_bytes(rest)
     again = reopened(journal)
-    assert (again.state.paused, "forth" in again.state.plans) == ({REF}, left == content)
+    assert (again.state.paused, "forth" in again.state.plans) == ({REF}, rest == content)
     again.write(TargetVerified("forth"))
     assert reopened(again).state.verified == {"forth"}
 

@@ -101,17 +101,17 @@ async def ends_well(
 async def judge(
     source: Client, target: Client, before: Objects, there: Objects, *, moved: bool
 ) -> None:
-    left, arrived = content(await everything(source)), content(await everything(target))
+    source_objects, arrived = content(await everything(source)), content(await everything(target))
     moving = {ref for ref in before if ref not in STAYS}
     if moved:
-        assert set(left) == STAYS, "each moved object is in the target only"
+        assert set(source_objects) == STAYS, "each moved object is in the target only"
         assert {ref: arrived.get(ref) for ref in moving} == {ref: before[ref] for ref in moving}
         assert (
             arrived[Ref("", "Secret", "fleet", "cloud-credentials")]
             == there[Ref("", "Secret", "fleet", "cloud-credentials")]
         ), "what is shared is not updated"
     else:
-        assert left == before, "the source is as it was"
+        assert source_objects == before, "the source is as it was"
         assert arrived == there, "the target is as it was"
     for side in (source, target):
         for ref, document in (await everything(side)).items():

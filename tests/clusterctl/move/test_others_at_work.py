@@ -151,11 +151,11 @@ async def test_a_controller_that_ignores_the_pause_is_reported_and_the_move_undo
         await move(when(source, "GET", "/machines", act, each=True), target, path)
     await source.patch(MACHINES, MACHINE, annotated(None))
     await ended(source, target, path, resume=False)
-    left = content(await everything(source))
-    for document in left.values():
+    source_objects = content(await everything(source))
+    for document in source_objects.values():
         if document["metadata"].get("annotations") == {}:
             del document["metadata"]["annotations"]
-    assert (left, await everything(target)) == (before, {})
+    assert (source_objects, await everything(target)) == (before, {})
 
 
 async def test_a_controller_that_makes_things_again_is_reported(
@@ -249,8 +249,8 @@ async def test_bad_days_of_both_servers_do_not_matter(
     assert sum(sum(faults.happened.values()) for faults in faulty) > 10
     after = content(await everything(target))
     assert after == {ref: before[ref] for ref in after}
-    left = {str(ref) for ref in await everything(source)}
-    assert left == {
+    names = {str(ref) for ref in await everything(source)}
+    assert names == {
         "FakeIdentity cloud",
         "Secret fleet/cloud-credentials",
         "Secret fleet/unrelated",

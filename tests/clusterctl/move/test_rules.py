@@ -181,9 +181,9 @@ class TestWhatBecomesOfIt:
     async def test_namespaced_objects_are_created_or_updated_and_removed(
         self, sides: Sides, tmp_path: Path
     ) -> None:
-        new, known = gadget("new", labels={MOVE: ""}), gadget("known", labels={MOVE: ""})
-        await put(sides[0], new, {**known, "spec": {"of": "source"}})
-        await put(sides[1], {**known, "spec": {"of": "target", "more": 1}})
+        new, old = gadget("new", labels={MOVE: ""}), gadget("known", labels={MOVE: ""})
+        await put(sides[0], new, {**old, "spec": {"of": "source"}})
+        await put(sides[1], {**old, "spec": {"of": "target", "more": 1}})
         await moved(sides, tmp_path)
         there = {
             document["metadata"]["name"]: document
@@ -195,9 +195,9 @@ class TestWhatBecomesOfIt:
     async def test_global_objects_are_created_but_never_updated_nor_removed(
         self, sides: Sides, tmp_path: Path
     ) -> None:
-        new, known = big("new", labels={MOVE: ""}), big("known", labels={MOVE: ""})
-        await put(sides[0], new, {**known, "spec": {"of": "source"}})
-        await put(sides[1], {**known, "spec": {"of": "target"}})
+        new, old = big("new", labels={MOVE: ""}), big("known", labels={MOVE: ""})
+        await put(sides[0], new, {**old, "spec": {"of": "source"}})
+        await put(sides[1], {**old, "spec": {"of": "target"}})
         await moved(sides, tmp_path)
         there = {
             document["metadata"]["name"]: document.get("spec")
@@ -248,12 +248,16 @@ class TestWhatBecomesOfIt:
         await put(sides[0], *fleet.classes())
         before = content(await everything(sides[0]))
         await moved(sides, tmp_path)
-        left, there = content(await everything(sides[0])), content(await everything(sides[1]))
+        source_objects, there = (
+            content(await everything(sides[0])),
+            content(await everything(sides[1])),
+        )
         stay = {("fleet", "shared"), ("library", "foreign"), ("other", "e")}
         assert {
-            (ref.namespace, ref.name.removesuffix("-0").removesuffix("-ca")) for ref in left
+            (ref.namespace, ref.name.removesuffix("-0").removesuffix("-ca"))
+            for ref in source_objects
         } == stay
-        assert left == {ref: before[ref] for ref in left}
+        assert source_objects == {ref: before[ref] for ref in source_objects}
         assert {ref for ref in before if ref.namespace != "other"} == set(there)
 
     async def test_templates_of_a_foreign_class_are_copied_whoever_defined_them(

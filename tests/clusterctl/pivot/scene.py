@@ -53,9 +53,9 @@ class Scene:
                 self.said.append(message)
 
         lasting = life or Life()
-        given = {"config": self.releases.config(), "wait": 60.0, **way}
+        options = {"config": self.releases.config(), "wait": 60.0, **way}
         direction = Direction(
-            clock=loop_clock(), journals=self.folder / "moves", say=say, tell=tell, **given
+            clock=loop_clock(), journals=self.folder / "moves", say=say, tell=tell, **options
         )
         sides = (Side(lasting.client(self.plane)), Side(lasting.client(self.itself), "prod.conf"))
         return Pivot(PROD, *sides, direction)

@@ -36,42 +36,45 @@ async def labels(client: Client) -> set[str]:
 
 
 async def test_a_cluster_manages_itself_and_is_taken_back(tmp_path: Path) -> None:
-    async with scene(tmp_path) as seen:
-        await seen.pivot().pivot()
-        assert await seen.clusters() == await seen.things() == THERE
-        assert await labels(seen.itself) == INSTALLED
-        left = await seen.pivot().remains()
-        assert (left.clusters, {provider.label for provider in left.providers}) == ((), INSTALLED)
-        await seen.pivot().unpivot()
-        assert await seen.clusters() == await seen.things() == HERE
-        await seen.pivot().pivot()
-        assert await seen.clusters() == THERE
+    async with scene(tmp_path) as world:
+        await world.pivot().pivot()
+        assert await world.clusters() == await world.things() == THERE
+        assert await labels(world.itself) == INSTALLED
+        remains = await world.pivot().remains()
+        assert (remains.clusters, {provider.label for provider in remains.providers}) == (
+            (),
+            INSTALLED,
+        )
+        await world.pivot().unpivot()
+        assert await world.clusters() == await world.things() == HERE
+        await world.pivot().pivot()
+        assert await world.clusters() == THERE
 
 
 async def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
-    async with scene(tmp_path) as seen:
-        await seen.pivot().pivot()
+    async with scene(tmp_path) as world:
+        await world.pivot().pivot()
         before = [
-            document["metadata"]["uid"] for document in (await seen.itself.list(CLUSTERS)).items
+            document["metadata"]["uid"] for document in (await world.itself.list(CLUSTERS)).items
         ]
-        seen.said.clear()
-        await seen.pivot().pivot()
-        await seen.pivot().rehearse()
-        assert seen.said == [
+        world.said.clear()
+        await world.pivot().pivot()
+        await world.pivot().rehearse()
+        assert world.said == [
             "Waiting for Cluster default/prod to be Available",
             "Cluster default/prod manages itself already",
         ]
         assert before == [
-            document["metadata"]["uid"] for document in (await seen.itself.list(CLUSTERS)).items
+            document["metadata"]["uid"] for document in (await world.itself.list(CLUSTERS)).items
         ]
 
 
 async def test_a_rehearsal_tells_and_changes_nothing(tmp_path: Path) -> None:
-    async with scene(tmp_path) as seen:
-        await seen.pivot(local={"infrastructure-acme": "/bin/acme"}).rehearse()
-        assert await seen.clusters() == HERE
-        assert await labels(seen.itself) == set()
-        message = "\n".join(seen.said)
+    async with scene(tmp_path) as world:
+        await world.pivot(local={"infrastructure-acme": "/bin/acme"}).rehearse()
+        assert await world.clusters() == HERE
+        assert await labels(world.itself) == set()
+        message = "\n".join(world.said)
         assert (
             'Would install provider="infrastructure-acme" version="v1.0.0" '
             'namespace="infrastructure-acme-system" program="/bin/acme"' in message
@@ -83,18 +86,18 @@ async def test_a_rehearsal_tells_and_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("acted_on", [False, True], ids=["request lost", "answer lost"])
 async def test_a_pivot_that_ends_anywhere_continues(tmp_path: Path, *, acted_on: bool) -> None:
     """A sample of the moments; all of them where KAPY_SOAK is set."""
-    async with scene(tmp_path / "whole") as seen:
+    async with scene(tmp_path / "whole") as world:
         whole = Life()
-        await seen.pivot(whole).pivot()
+        await world.pivot(whole).pivot()
     step = 1 if EVERY_MOMENT else whole.used // 4
     for requests in range(int(acted_on), whole.used, step):
-        async with scene(tmp_path / str(requests)) as seen:
+        async with scene(tmp_path / str(requests)) as world:
             with pytest.raises(Killed):
-                await seen.pivot(Life(requests, acted_on=acted_on)).pivot()
-            await seen.pivot().pivot()
-            assert await seen.clusters() == await seen.things() == THERE, requests
-            assert await labels(seen.itself) == INSTALLED, requests
-            assert not list((seen.folder / "moves").glob("*")), requests
+                await world.pivot(Life(requests, acted_on=acted_on)).pivot()
+            await world.pivot().pivot()
+            assert await world.clusters() == await world.things() == THERE, requests
+            assert await labels(world.itself) == INSTALLED, requests
+            assert not list((world.folder / "moves").glob("*")), requests
 
 
 def removes_a_cluster(request: Any) -> bool:
@@ -102,22 +105,22 @@ def removes_a_cluster(request: Any) -> bool:
 
 
 async def test_a_pivot_that_ended_in_the_move_can_be_taken_back(tmp_path: Path) -> None:
-    async with scene(tmp_path) as seen:
+    async with scene(tmp_path) as world:
         with pytest.raises(Killed):
-            await seen.pivot(Life(last=removes_a_cluster, acted_on=True)).pivot()
-        await seen.pivot().unpivot()
-        assert seen.said.count("Waiting for all resources to be ready to move") == 1
-        assert any(text.startswith("Undoing a move that did not end") for text in seen.said)
-        assert await seen.clusters() == await seen.things() == HERE
+            await world.pivot(Life(last=removes_a_cluster, acted_on=True)).pivot()
+        await world.pivot().unpivot()
+        assert world.said.count("Waiting for all resources to be ready to move") == 1
+        assert any(text.startswith("Undoing a move that did not end") for text in world.said)
+        assert await world.clusters() == await world.things() == HERE
         with pytest.raises(Killed):
-            await seen.pivot(Life(last=removes_a_cluster)).pivot()
-        await seen.pivot().unpivot()
-        await seen.pivot().pivot()
-        assert await seen.clusters() == await seen.things() == THERE
+            await world.pivot(Life(last=removes_a_cluster)).pivot()
+        await world.pivot().unpivot()
+        await world.pivot().pivot()
+        assert await world.clusters() == await world.things() == THERE
         with pytest.raises(Killed):
-            await seen.pivot(Life(last=removes_a_cluster, acted_on=True)).unpivot()
-        await seen.pivot().pivot()
-        assert await seen.clusters() == await seen.things() == THERE
+            await world.pivot(Life(last=removes_a_cluster, acted_on=True)).unpivot()
+        await world.pivot().pivot()
+        assert await world.clusters() == await world.things() == THERE
 
 
 UNAVAILABLE: Final = {
@@ -177,34 +180,34 @@ UNAVAILABLE: Final = {
 async def test_what_prevents_a_pivot_is_one_sentence(
     tmp_path: Path, side: str, resource: Resource, key: Key, patch: Document, sentence: str
 ) -> None:
-    async with scene(tmp_path) as seen:
-        client: Client = getattr(seen, side)
+    async with scene(tmp_path) as world:
+        client: Client = getattr(world, side)
         await client.patch(resource, key, patch)
         if resource is NODES:
             status = {"status": patch["status"]}
             await client.patch(resource, key, status, subresource="status")
         with pytest.raises(ClusterctlError, match=re.escape(sentence)):
-            await seen.pivot().pivot()
-        assert await seen.clusters() == HERE
-        assert await labels(seen.itself) == set()
+            await world.pivot().pivot()
+        assert await world.clusters() == HERE
+        assert await labels(world.itself) == set()
 
 
 async def test_a_cluster_without_nodes_hosts_nothing(tmp_path: Path) -> None:
-    async with scene(tmp_path) as seen:
-        await seen.itself.delete(NODES, Key("", "prod-0"))
+    async with scene(tmp_path) as world:
+        await world.itself.delete(NODES, Key("", "prod-0"))
         with pytest.raises(ClusterctlError, match="cluster prod has no Node; wait until"):
-            await seen.pivot().pivot()
+            await world.pivot().pivot()
 
 
 async def test_an_older_provider_in_the_cluster_is_reported(tmp_path: Path) -> None:
-    async with scene(tmp_path) as seen:
-        await seen.pivot().pivot()
-        await seen.pivot().unpivot()
+    async with scene(tmp_path) as world:
+        await world.pivot().pivot()
+        await world.pivot().unpivot()
         key = Key("infrastructure-acme-system", "infrastructure-acme")
-        await seen.itself.patch(PROVIDERS, key, {"version": "v0.9.0"})
+        await world.itself.patch(PROVIDERS, key, {"version": "v0.9.0"})
         with pytest.raises(ClusterctlError, match=r"is v1\.0\.0 here and v0\.9\.0 in the cluster"):
-            await seen.pivot().pivot()
-        assert await seen.clusters() == HERE
+            await world.pivot().pivot()
+        assert await world.clusters() == HERE
 
 
 def pod_that_waits(reason: str) -> Document:
@@ -239,49 +242,49 @@ def pod_that_waits(reason: str) -> Document:
 async def test_a_manager_that_cannot_start_is_reported_and_nothing_moves(
     tmp_path: Path, local: dict[str, str], sentence: str
 ) -> None:
-    async with scene(tmp_path, kubelet=False) as seen, asyncio.TaskGroup() as group:
-        pivoting = group.create_task(refused(seen, local))
-        while await labels(seen.itself) != INSTALLED:  # noqa: ASYNC110
+    async with scene(tmp_path, kubelet=False) as world, asyncio.TaskGroup() as group:
+        pivoting = group.create_task(refused(world, local))
+        while await labels(world.itself) != INSTALLED:  # noqa: ASYNC110
             await asyncio.sleep(1)
-        for document in (await seen.itself.list(DEPLOYMENTS)).items:
+        for document in (await world.itself.list(DEPLOYMENTS)).items:
             if Key.of(document).name != "infrastructure-acme-manager":
-                await available(seen, Key.of(document))
-        pod = await seen.itself.create(PODS, pod_that_waits("ImagePullBackOff"))
+                await available(world, Key.of(document))
+        pod = await world.itself.create(PODS, pod_that_waits("ImagePullBackOff"))
         status = {"status": pod_that_waits("ImagePullBackOff")["status"]}
-        await seen.itself.patch(PODS, Key.of(pod), status, subresource="status")
+        await world.itself.patch(PODS, Key.of(pod), status, subresource="status")
         assert sentence in await pivoting
-        assert await seen.clusters() == HERE
-        await available(seen, Key("infrastructure-acme-system", "infrastructure-acme-manager"))
-        await seen.pivot().pivot()
-        assert await seen.clusters() == THERE
+        assert await world.clusters() == HERE
+        await available(world, Key("infrastructure-acme-system", "infrastructure-acme-manager"))
+        await world.pivot().pivot()
+        assert await world.clusters() == THERE
 
 
-async def refused(seen: Scene, local: dict[str, str]) -> str:
+async def refused(world: Scene, local: dict[str, str]) -> str:
     with pytest.raises(ClusterctlError) as error:
-        await seen.pivot(local=local).pivot()
+        await world.pivot(local=local).pivot()
     return str(error.value)
 
 
-async def available(seen: Scene, key: Key) -> None:
+async def available(world: Scene, key: Key) -> None:
     conditions = [{"type": "Available", "status": "True"}]
     patch = {"status": {"conditions": conditions}}
-    await seen.itself.patch(DEPLOYMENTS, key, patch, subresource="status")
+    await world.itself.patch(DEPLOYMENTS, key, patch, subresource="status")
 
 
 async def test_the_kubeconfig_is_kept_when_its_secret_has_moved(tmp_path: Path) -> None:
-    async with scene(tmp_path) as seen:
+    async with scene(tmp_path) as world:
         folder = tmp_path / "pivots"
-        path = await kubeconfig_file(seen.plane, PROD, folder, console_of)
+        path = await kubeconfig_file(world.plane, PROD, folder, console_of)
         assert (path.read_text(), path.stat().st_mode & 0o777) == ("x", 0o600)
-        await seen.plane.patch(
+        await world.plane.patch(
             SECRETS, Key("default", "prod-kubeconfig"), {"data": {"value": "eQ=="}}
         )
-        assert (await kubeconfig_file(seen.plane, PROD, folder, console_of)).read_text() == "y"
-        await seen.plane.delete(SECRETS, Key("default", "prod-kubeconfig"))
-        assert await kubeconfig_file(seen.plane, PROD, folder, console_of) == path
+        assert (await kubeconfig_file(world.plane, PROD, folder, console_of)).read_text() == "y"
+        await world.plane.delete(SECRETS, Key("default", "prod-kubeconfig"))
+        assert await kubeconfig_file(world.plane, PROD, folder, console_of) == path
         with pytest.raises(
             ClusterctlError, match="there is no kubeconfig of Cluster default/other"
         ):
-            await kubeconfig_file(seen.plane, Key("default", "other"), folder, console_of)
+            await kubeconfig_file(world.plane, Key("default", "other"), folder, console_of)
         with pytest.raises(ClusterctlError, match="there is no kubeconfig of Cluster default/prod"):
-            await kubeconfig_file(seen.itself, PROD, folder, console_of)
+            await kubeconfig_file(world.itself, PROD, folder, console_of)

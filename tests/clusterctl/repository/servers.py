@@ -99,11 +99,11 @@ def github(releases: Files, token: str = "") -> Server:
         authorization = request.headers.get("Authorization", "")
         if path.startswith("/repos/") and authorization not in ("", f"Bearer {server.token}"):
             return await status(401, "Bad credentials")(request)
-        seen = not server.token or authorization == f"Bearer {server.token}"
+        is_allowed = not server.token or authorization == f"Bearer {server.token}"
         download = re.fullmatch(r"/herd/capybara/releases/download/([^/]+)/(.+)", path)
         if download and not server.token:
             return _file(releases, download[1], download[2])
-        if not seen or not path.startswith("/repos/herd/capybara/releases"):
+        if not is_allowed or not path.startswith("/repos/herd/capybara/releases"):
             return web.json_response({"message": "Not Found"}, status=404)
         return _github_api(releases, path.partition("/releases")[2], request)
 
@@ -230,8 +230,10 @@ class Registry:
     async def _token(self, request: web.Request) -> web.StreamResponse:
         authorization = request.headers.get("Authorization")
         form = await request.post()
-        known = bool(authorization) and BasicAuth.decode(authorization or "")[:2] == self.secret
-        if not known and form.get("refresh_token") != "kept":
+        is_authorized = (
+            bool(authorization) and BasicAuth.decode(authorization or "")[:2] == self.secret
+        )
+        if not is_authorized and form.get("refresh_token") != "kept":
             return web.Response(status=401)
         scope = str(form["scope"]) if form else request.query["scope"]
         token = sha256(scope.rpartition(":")[2].encode()).hexdigest()
@@ -242,10 +244,14 @@ class Registry:
         parts = sorted(key.split(":", 1)[1] for key in self.manifests if key.startswith(name + ":"))
         tags = [tag for tag in parts if not tag.startswith("sha256:")]
         last = request.query.get("last", "")
-        left = [tag for tag in tags if tag > last]
-        link = f'</v2/{name}/tags/list?n=2&last={left[1]}>; rel="next"' if len(left) > 2 else ""
+        following = [tag for tag in tags if tag > last]
+        link = (
+            f'</v2/{name}/tags/list?n=2&last={following[1]}>; rel="next"'
+            if len(following) > 2
+            else ""
+        )
         headers = {"Link": link} if link else {}
-        return web.json_response({"name": name, "tags": left[:2]}, headers=headers)
+        return web.json_response({"name": name, "tags": following[:2]}, headers=headers)
 
     async def _manifest(self, request: web.Request, key: str) -> web.StreamResponse:
         if request.method == "PUT":

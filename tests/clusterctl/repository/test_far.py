@@ -254,19 +254,19 @@ async def test_a_cache_that_cannot_be_written_is_no_failure(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("environ", "token", "asked"),
+    ("environ", "token", "proxies"),
     [
         ({"GOPROXY": "off", "GITHUB_TOKEN": "t\n"}, "t", ()),
         ({}, "", ("https://proxy.golang.org",)),
     ],
 )
 def test_token_and_go_proxies_come_from_the_environment(
-    environ: Mapping[str, str], token: str, asked: tuple[str, ...]
+    environ: Mapping[str, str], token: str, proxies: tuple[str, ...]
 ) -> None:
     config = load(None, {"HOME": "/nowhere", **environ})
     source = github_at("/herd/capybara/releases/latest/c.yaml", config)
     assert "token" not in repr(source)
-    assert (source.token, source.hosts.proxies) == (token, asked)
+    assert (source.token, source.hosts.proxies) == (token, proxies)
     assert (source.place, source.default, source.components_file) == (
         "https://github.com/herd/capybara", "latest", "c.yaml",
     )  # fmt: skip

@@ -17,13 +17,13 @@ from tests.contract.breaks.runner import Outcome, run
 def main(texts: Sequence[str]) -> int:
     """Print a line for each break; 1 if a test did not notice one."""
     chosen = [entry for entry in BREAKS if not texts or any(text in _text(entry) for text in texts)]
-    left = 0
+    unnoticed = 0
     with TemporaryDirectory(prefix="kapy-rules-") as folder:
         for outcome in run(chosen, Path(folder), workers=os.cpu_count() or 1):
             _say(outcome)
-            left += not outcome.is_seen
-    sys.stdout.write(f"{len(chosen)} breaks, {left} not noticed by the tests\n")
-    return 1 if left or not chosen else 0
+            unnoticed += not outcome.is_seen
+    sys.stdout.write(f"{len(chosen)} breaks, {unnoticed} not noticed by the tests\n")
+    return 1 if unnoticed or not chosen else 0
 
 
 def _text(entry: Break) -> str:

@@ -20,10 +20,10 @@ NAMESPACED: Final = "test_namespaced_objects_are_created_or_updated_and_removed"
 AT_WORK: Final = "clusterctl/move/test_others_at_work.py"
 
 
-def _row(names: Sequence[str], lines: Sequence[int], kept: Sequence[str], *held: str) -> Row:
+def _row(names: Sequence[str], lines: Sequence[int], enforcing: Sequence[str], *held: str) -> Row:
     """held: tests; those without a file are in `test_rules.py`."""
     tests = [text if "::" in text else f"clusterctl/move/test_rules.py::{text}" for text in held]
-    return Row(names, lines, kept, tests)
+    return Row(names, lines, enforcing, tests)
 
 
 ROWS: Final = [

@@ -109,19 +109,19 @@ def _numbers(documents: Iterable[Document]) -> list[int]:
     documents = list(documents)
     rules = [rule for document in documents for rule in document.rules]
     levels = [sum(rule.level is level for rule in rules) for level in Level]
-    seen = [sum(rule.checked is by for rule in rules) for by in list(CheckMethod)[:3]]
-    return [len(rules), *levels, *seen, sum(len(document.promises) for document in documents)]
+    by_method = [sum(rule.checked is by for rule in rules) for by in list(CheckMethod)[:3]]
+    return [len(rules), *levels, *by_method, sum(len(document.promises) for document in documents)]
 
 
-def _page(kept: Kept) -> Iterator[str]:
-    name, title = kept.document.name, kept.document.title
+def _page(table: Kept) -> Iterator[str]:
+    name, title = table.document.name, table.document.title
     yield _HEAD.format(title=title, document=f"`{name}.md`")
-    if kept.view is not None:
-        yield from _fields(kept.view)
-    for section, rules in _sections(kept.document).items():
+    if table.view is not None:
+        yield from _fields(table.view)
+    for section, rules in _sections(table.document).items():
         yield f"\n## {section}\n\n{_COLUMNS}"
         for rule in rules:
-            yield _row(rule, [row for row in kept.rows if _names(row, rule)])
+            yield _row(rule, [row for row in table.rows if _names(row, rule)])
 
 
 def _sections(document: Document) -> dict[str, list[Rule]]:
@@ -139,11 +139,11 @@ def _names(row: Row, rule: Rule) -> bool:
 def _row(rule: Rule, rows: list[Row]) -> str:
     level = rule.level.value if rule.keeper is ResponsibleParty.PROVIDER else rule.keeper.value
     says = f"{rule.says} *Where {rule.when}.*" if rule.when else rule.says
-    kept = "<br>".join(map(_module, _once(text for row in rows for text in row.kept)))
+    modules = "<br>".join(map(_module, _once(text for row in rows for text in row.kept)))
     entries = list(_shown(rule))
     held = _once(text for row in rows for text in row.held if text not in entries)
     tests = [_test(text) for text in entries], [_test(text) for text in held]
-    cells = [level, _SEEN[rule.checked], says, kept, *map("<br>".join, tests)]
+    cells = [level, _SEEN[rule.checked], says, modules, *map("<br>".join, tests)]
     return f"| [{rule.name}]({rule.address}) | {' | '.join(cells)} |\n"
 
 

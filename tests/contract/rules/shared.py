@@ -153,8 +153,8 @@ def instances(lines: Sequence[int]) -> Row:
 
 def pausing(lines: Sequence[int], entries: Sequence[int], held: Sequence[str]) -> list[Row]:
     """Pausing, and the Paused condition."""
-    kept = ("conditions/paused.py",)
+    modules = ("conditions/paused.py",)
     return [
-        Row(("pausing",), lines, kept, held),
-        Row(("paused-condition",), entries, kept, held),
+        Row(("pausing",), lines, modules, held),
+        Row(("paused-condition",), entries, modules, held),
     ]

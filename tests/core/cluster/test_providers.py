@@ -154,8 +154,8 @@ async def test_infrastructure_that_is_managed_from_outside_is_taken_as_it_is(
         "Provisioned",
         "1.2.3.4",
     )
-    kept = await plane.provider(INFRA_CLUSTERS, "c")
-    assert kept["metadata"]["annotations"] == {Annotation.MANAGED_BY: "terraform"}
+    document = await plane.provider(INFRA_CLUSTERS, "c")
+    assert document["metadata"]["annotations"] == {Annotation.MANAGED_BY: "terraform"}
 
 
 async def test_the_endpoint_of_the_user_is_the_endpoint(plane: Stage) -> None:

@@ -54,9 +54,9 @@ class Scope:
     dependencies: Any = field(default_factory=lambda: SimpleNamespace(grace=timedelta(seconds=50)))
 
 
-def cluster(*, gone: bool = False, conditions: Any = (), **initialization: bool) -> Cluster:
+def cluster(*, deleting: bool = False, conditions: Any = (), **initialization: bool) -> Cluster:
     metadata: Document = {"name": "c", "namespace": "default"}
-    if gone:
+    if deleting:
         metadata["deletionTimestamp"] = stamp(NOW)
     return read(
         {
@@ -112,7 +112,7 @@ def condition(of: str, status: str, reason: str = "R", message: str = "") -> Doc
         ),
         (
             Absent(),
-            cluster(gone=True, infrastructureProvisioned=True),
+            cluster(deleting=True, infrastructureProvisioned=True),
             ("False", "ObjectDeleted", "Thing has been deleted"),
         ),
     ],
@@ -218,7 +218,7 @@ def test_a_cluster_that_goes_is_not_blamed_for_what_is_gone() -> None:
         condition("ControlPlaneAvailable", "False", "ObjectDeleted", "gone"),
         condition("WorkersAvailable", "True"),
     ]
-    assert available(cluster(gone=True, conditions=conditions)).message == "* Deleting: almost"
+    assert available(cluster(deleting=True, conditions=conditions)).message == "* Deleting: almost"
 
 
 def test_counters_of_both_contracts() -> None:
@@ -249,4 +249,4 @@ def test_phase() -> None:
     assert phase(value) == "Provisioning"
     value.spec.control_plane_endpoint.port = 6443
     assert phase(value) == "Provisioned"
-    assert phase(cluster(gone=True)) == "Deleting"
+    assert phase(cluster(deleting=True)) == "Deleting"

@@ -26,17 +26,17 @@ INFRA, PLANE = "InfrastructureReady", "ControlPlaneReady"
 OLD = Version.V1BETA1
 
 
-def told(of: Cluster, **seen: Any) -> dict[str, str]:
+def told(of: Cluster, **observed: Any) -> dict[str, str]:
     """Each condition after a look, as `Status` or `Status Reason`."""
 
     class Scope:
         now = NOW
         cluster = of
         awaits_topology = False
-        infrastructure = seen.get("infrastructure", Absent())
-        control_plane = seen.get("control_plane", Absent())
-        descendants = seen.get("descendants", Descendants())
-        deleting = (seen.get("deleting", ""), "")
+        infrastructure = observed.get("infrastructure", Absent())
+        control_plane = observed.get("control_plane", Absent())
+        descendants = observed.get("descendants", Descendants())
+        deleting = (observed.get("deleting", ""), "")
 
     update_v1beta1_status(cast(ClusterScope, Scope()))
     return {
@@ -60,7 +60,7 @@ def ready(status: str, reason: str = "", severity: str = "") -> Document:
 
 
 @pytest.mark.parametrize(
-    ("seen", "expected"),
+    ("observed", "expected"),
     [
         ({"infrastructure": infra()}, {INFRA: "False WaitingForInfrastructure"}),
         ({"infrastructure": infra(ready=True)}, {INFRA: "True"}),
@@ -84,8 +84,8 @@ def ready(status: str, reason: str = "", severity: str = "") -> Document:
         ),
     ],
 )
-def test_what_the_parts_report(seen: Any, expected: dict[str, str | None]) -> None:
-    results = told(cluster(), **seen)
+def test_what_the_parts_report(observed: Any, expected: dict[str, str | None]) -> None:
+    results = told(cluster(), **observed)
     assert {of: results.get(of) for of in expected} == expected
 
 
@@ -96,7 +96,7 @@ def test_once_initialized_is_always_initialized() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "expected"),
+    ("observed", "expected"),
     [
         ({"infrastructure": infra(ready=True)}, {INFRA: "False Deleting"}),
         ({"infrastructure": infra(ready("True"))}, {INFRA: "True"}),
@@ -105,13 +105,13 @@ def test_once_initialized_is_always_initialized() -> None:
         ({}, {INFRA: "False Deleted", PLANE: "False Deleted", "Ready": "False Deleted"}),
     ],
 )
-def test_a_cluster_that_goes(seen: Any, expected: dict[str, str | None]) -> None:
-    results = told(cluster(gone=True), **seen)
+def test_a_cluster_that_goes(observed: Any, expected: dict[str, str | None]) -> None:
+    results = told(cluster(deleting=True), **observed)
     assert {of: results.get(of) for of in expected} == expected
 
 
 @pytest.mark.parametrize(
-    ("node", "gone", "expected"),
+    ("node", "deleting", "expected"),
     [
         (False, False, "False MissingNodeRef"),
         (True, False, "True"),
@@ -119,14 +119,14 @@ def test_a_cluster_that_goes(seen: Any, expected: dict[str, str | None]) -> None
     ],
 )
 def test_without_a_control_plane_object_its_machines_tell(
-    node: bool, gone: bool, expected: str
+    node: bool, deleting: bool, expected: str
 ) -> None:
     value = cluster()
     value.spec.control_plane_ref = value.spec.infrastructure_ref = None
     metadata = {"name": "m", "labels": {Label.CONTROL_PLANE: ""}}
     machine = read(
         {
-            "metadata": {**metadata, **({"deletionTimestamp": "x"} if gone else {})},
+            "metadata": {**metadata, **({"deletionTimestamp": "x"} if deleting else {})},
             "spec": {"clusterName": "c", "bootstrap": {}, "infrastructureRef": REFERENCE},
             "status": {"nodeRef": {"name": "n"}} if node else {},
         },

@@ -235,7 +235,7 @@ async def test_extensions_define_variables_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("extensions", "message", "kept"),
+    ("extensions", "message", "names"),
     [
         (
             Extensions(one="it is gone"),
@@ -255,7 +255,7 @@ async def test_extensions_define_variables_too() -> None:
     ],
 )
 async def test_variables_that_extensions_do_not_tell_well_are_a_condition(
-    extensions: Extensions, message: str, kept: list[str]
+    extensions: Extensions, message: str, names: list[str]
 ) -> None:
     async with yard(extensions) as at:
         await at.templates()
@@ -268,5 +268,5 @@ async def test_variables_that_extensions_do_not_tell_well_are_a_condition(
             "VariableDiscoveryFailed",
             "Error",
         )
-        assert [status_variable.name for status_variable in result.status.variables] == kept
+        assert [status_variable.name for status_variable in result.status.variables] == names
         assert result.status.observed_generation == 0

@@ -51,14 +51,14 @@ def test_a_condition_names_handler_replacement_and_last_release() -> None:
     config = ExtensionConfig(spec=ExtensionConfigSpec(client_config=ClientConfig()))
     now = datetime(2026, 1, 1, tzinfo=UTC)
     scope = ConfigScope(cast(Any, Caller(CATALOG)), cast(Any, Draft(config)), now)
-    kept = handler("delete.ext", BEFORE_CLUSTER_DELETE)
-    config.status.handlers = [handler("create.ext", BEFORE_CLUSTER_CREATE), kept]
+    deleted_handler = handler("delete.ext", BEFORE_CLUSTER_DELETE)
+    config.status.handlers = [handler("create.ext", BEFORE_CLUSTER_CREATE), deleted_handler]
     update_status(scope)
     assert message_of(config.status.conditions, TYPE) == (
         "* handler create.ext answers BeforeClusterCreate of "
         "hooks.runtime.cluster.x-k8s.io/v1alpha1, which is deprecated since v1.15: use v1beta1 "
         "instead; v1.17 is the last release that calls it"
     )
-    config.status.handlers = [kept]
+    config.status.handlers = [deleted_handler]
     update_status(scope)
     assert get(config.status.conditions, TYPE) is None

@@ -91,10 +91,10 @@ def pod(name: str, **metadata: Any) -> Document:
     }
 
 
-async def pods(plane: Stage, *given: Document) -> None:
+async def pods(plane: Stage, *documents: Document) -> None:
     """Pods on the Machine's Node that stay until `free` lets them go."""
     await default_namespace(plane.workload)
-    for document in given:
+    for document in documents:
         hold = {**document["metadata"], "finalizers": ["test.example.com/slow"]}
         await plane.workload.create(PODS, {**document, "metadata": hold})
 

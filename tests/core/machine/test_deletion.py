@@ -78,13 +78,13 @@ async def test_a_drain_waits_for_pods_but_not_for_those_of_the_node(plane: Stage
         "uid": daemon_machine_set["metadata"]["uid"],
         "controller": True,
     }
-    for given in (
+    for document in (
         pod("app", finalizers=["test.example.com/slow"]),
         pod("daemon", ownerReferences=[owner]),
         pod("static", annotations={"kubernetes.io/config.mirror": "x"}),
         pod("kept", labels={Label.DRAIN: "skip"}),
     ):
-        await plane.workload.create(PODS, given)
+        await plane.workload.create(PODS, document)
 
     await delete(plane)
     machine = await found(plane)

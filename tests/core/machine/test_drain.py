@@ -38,7 +38,7 @@ def of_daemon_set() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("given", "exists", "expected"),
+    ("document", "exists", "expected"),
     [
         (pod(), True, DRAIN),
         (pod(**of_daemon_set()), True, SKIP),
@@ -51,8 +51,8 @@ def of_daemon_set() -> dict[str, Any]:
         (pod(labels={Label.DRAIN: "whatever"}), True, DRAIN),
     ],
 )
-def test_who_has_to_go(given: Document, exists: bool, expected: PodDisposition) -> None:
-    assert pod_disposition(given, DrainContext(NOW, lambda _: exists)) == expected
+def test_who_has_to_go(document: Document, exists: bool, expected: PodDisposition) -> None:
+    assert pod_disposition(document, DrainContext(NOW, lambda _: exists)) == expected
 
 
 def test_pods_of_an_unreachable_node_count_as_gone_once_told_to_end() -> None:

@@ -27,7 +27,7 @@ TALKATIVE = {name: f"its {name}" for name in TEXTS}
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("info", "expected"),
     [
         (TALKATIVE, TALKATIVE),
         ({**TALKATIVE, "swap": {"capacity": 1024}}, {**TALKATIVE, "swap": {"capacity": 1024}}),
@@ -37,5 +37,5 @@ TALKATIVE = {name: f"its {name}" for name in TEXTS}
         ({"swap": "much"}, SILENT),
     ],
 )
-def test_what_a_node_reports_its_system(told: Any, expected: Document) -> None:
-    assert encode(node_info({"status": {"nodeInfo": told}})) == expected
+def test_what_a_node_reports_its_system(info: Any, expected: Document) -> None:
+    assert encode(node_info({"status": {"nodeInfo": info}})) == expected

@@ -40,9 +40,9 @@ def node(taints: list[Document] | None = None, **metadata: Any) -> Document:
     return {"metadata": {"name": "n", "resourceVersion": "7", **metadata}, "spec": spec}
 
 
-def synced(given: Document, of: Machine, wanted: NodeMetadataInput = USUALLY) -> Document:
-    patch = node_patch(given, of, wanted)
-    after: Document = apply(given, patch)
+def synced(document: Document, of: Machine, wanted: NodeMetadataInput = USUALLY) -> Document:
+    patch = node_patch(document, of, wanted)
+    after: Document = apply(document, patch)
     assert node_patch(after, of, wanted) == {}
     return after
 
@@ -101,10 +101,12 @@ def test_a_patch_is_of_the_state_that_it_was_made_from() -> None:
 
 
 def test_others_may_choose_more_to_be_synced() -> None:
-    given = {"team.example.com/name": "a", "example.com/other": "b"}
+    metadata_in = {"team.example.com/name": "a", "example.com/other": "b"}
     chosen = compile_pattern(r"^team\.example\.com/")
     wanted = NodeMetadataInput(synced=SyncedMetadata(labels=[chosen], annotations=[chosen]))
-    metadata = synced(node(), machine(labels=given, annotations=given), wanted)["metadata"]
+    metadata = synced(node(), machine(labels=metadata_in, annotations=metadata_in), wanted)[
+        "metadata"
+    ]
     assert metadata["labels"] == {"team.example.com/name": "a"}
     assert metadata["annotations"]["team.example.com/name"] == "a"
     assert metadata["annotations"]["cluster.x-k8s.io/labels-from-machine"] == (
@@ -142,8 +144,8 @@ def test_a_taint_for_the_beginning_is_not_brought_back() -> None:
     gate = NodeMetadataInput(taints=True)
     begun = synced(node(), machine([]), gate)
     assert "taints" not in synced(begun, machine([once]), gate)["spec"]
-    kept = synced(synced(node(), machine([taint("o")]), gate), machine([once]), gate)
-    assert kept["spec"]["taints"] == on_node(once)
+    result = synced(synced(node(), machine([taint("o")]), gate), machine([once]), gate)
+    assert result["spec"]["taints"] == on_node(once)
 
 
 def test_without_the_gate_taints_stay_in_the_machine() -> None:

@@ -40,8 +40,8 @@ async def report(plane: Stage, of_type: str, status: str) -> None:
         "message": "so it is",
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }
-    kept = [item for item in document["status"]["conditions"] if item["type"] != of_type]
-    status_patch = {"status": {"conditions": [*kept, messages]}}
+    others = [item for item in document["status"]["conditions"] if item["type"] != of_type]
+    status_patch = {"status": {"conditions": [*others, messages]}}
     key = Key("default", "m")
     await plane.client.patch(Machine.RESOURCE, key, status_patch, subresource="status")
     await plane.settle()
@@ -115,8 +115,8 @@ async def test_two_nodes_of_one_provider_id_are_reported_and_neither_is_taken(pl
 
 async def test_boot_data_may_be_a_persons_own(plane: Stage) -> None:
     await running_cluster(plane)
-    given = machine()
-    given["spec"]["bootstrap"] = {"dataSecretName": "mine"}
+    document = machine()
+    document["spec"]["bootstrap"] = {"dataSecretName": "mine"}
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -124,7 +124,7 @@ async def test_boot_data_may_be_a_persons_own(plane: Stage) -> None:
         "stringData": {"value": "#!/bin/sh"},
     }
     await plane.client.create(SECRETS, secret)
-    await plane.create(of(INFRA_MACHINES, "m", spec={}), given)
+    await plane.create(of(INFRA_MACHINES, "m", spec={}), document)
     await plane.settle()
     value = await found(plane)
     result = condition(value, "BootstrapConfigReady")

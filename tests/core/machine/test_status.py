@@ -30,10 +30,10 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 UNKNOWN = Unreadable(RuntimeError("no answer"))
 
 
-def machine(*, gone: bool = False, **status: Any) -> Machine:
+def machine(*, deleting: bool = False, **status: Any) -> Machine:
     reference = {"apiGroup": "x.example.com", "kind": "Thing", "name": "m"}
     metadata: Document = {"name": "m", "namespace": "default"}
-    if gone:
+    if deleting:
         metadata["deletionTimestamp"] = stamp(NOW)
     spec = {
         "clusterName": "c",
@@ -61,7 +61,7 @@ FALSE_FIELD = "Thing status.initialization.provisioned is false"
 
 
 @pytest.mark.parametrize(
-    ("observed", "status", "gone", "expected"),
+    ("observed", "status", "deleting", "expected"),
     [
         (Found(InfraMachine(NOTHING)), {}, False, ("False", "NotReady", FALSE_FIELD)),
         (Found(InfraMachine(NOTHING)), PROVISIONED, False, ("True", "Ready", "")),
@@ -80,13 +80,13 @@ FALSE_FIELD = "Thing status.initialization.provisioned is false"
     ],
 )
 def test_infrastructure(
-    observed: Observed[View], status: Document, gone: bool, expected: tuple[str, str, str]
+    observed: Observed[View], status: Document, deleting: bool, expected: tuple[str, str, str]
 ) -> None:
-    assert told(infrastructure_ready(machine(gone=gone, **status), observed)) == expected
+    assert told(infrastructure_ready(machine(deleting=deleting, **status), observed)) == expected
 
 
 @pytest.mark.parametrize(
-    ("observed", "status", "gone", "expected"),
+    ("observed", "status", "deleting", "expected"),
     [
         (
             Found(BootstrapConfig(NOTHING)),
@@ -108,9 +108,9 @@ def test_infrastructure(
     ],
 )
 def test_bootstrap(
-    observed: Observed[View], status: Document, gone: bool, expected: tuple[str, str, str]
+    observed: Observed[View], status: Document, deleting: bool, expected: tuple[str, str, str]
 ) -> None:
-    assert told(bootstrap_ready(machine(gone=gone, **status), observed)) == expected
+    assert told(bootstrap_ready(machine(deleting=deleting, **status), observed)) == expected
 
 
 def test_boot_data_that_a_person_provides_is_ready() -> None:
@@ -134,7 +134,7 @@ def node(**conditions: tuple[str, str]) -> Document:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("document", "expected"),
     [
         (node(), ("True", "NodeHealthy", "")),
         (
@@ -166,19 +166,19 @@ def node(**conditions: tuple[str, str]) -> Document:
         ),
     ],
 )
-def test_health_of_a_node(given: Document, expected: tuple[str, str, str]) -> None:
-    assert told(node_healthy(given)) == expected
+def test_health_of_a_node(document: Document, expected: tuple[str, str, str]) -> None:
+    assert told(node_healthy(document)) == expected
 
 
 def test_readiness_of_a_node_keeps_its_own_time() -> None:
-    given = node()
-    given["status"]["conditions"][0]["lastTransitionTime"] = "2020-02-02T02:02:02Z"
-    assert node_ready(given).last_transition_time == "2020-02-02T02:02:02Z"
+    document = node()
+    document["status"]["conditions"][0]["lastTransitionTime"] = "2020-02-02T02:02:02Z"
+    assert node_ready(document).last_transition_time == "2020-02-02T02:02:02Z"
 
 
 def test_updating_and_deleting() -> None:
     assert told(deleting(machine(), "X", "y")) == ("False", "NotDeleting", "")
-    assert told(deleting(machine(gone=True), "X", "y")) == ("True", "X", "y")
+    assert told(deleting(machine(deleting=True), "X", "y")) == ("True", "X", "y")
     value = machine()
     assert told(updating(value)) == ("False", "NotUpdating", "")
     value.metadata.annotations = {"runtime.cluster.x-k8s.io/pending-hooks": "UpdateMachine"}
@@ -204,7 +204,7 @@ def test_components_that_say_the_same_are_one_line(lines: list[str], expected: l
 
 
 @pytest.mark.parametrize(
-    ("status", "provider_id", "gone", "expected"),
+    ("status", "provider_id", "deleting", "expected"),
     [
         ({}, "", False, "Pending"),
         (CREATED, "", False, "Provisioning"),
@@ -213,7 +213,7 @@ def test_components_that_say_the_same_are_one_line(lines: list[str], expected: l
         ({**PROVISIONED, "nodeRef": {"name": "n"}}, "id", True, "Deleting"),
     ],
 )
-def test_phase(status: Document, provider_id: str, gone: bool, expected: str) -> None:
-    value = machine(gone=gone, **status)
+def test_phase(status: Document, provider_id: str, deleting: bool, expected: str) -> None:
+    value = machine(deleting=deleting, **status)
     value.spec.provider_id = provider_id
     assert phase_of(value) == expected

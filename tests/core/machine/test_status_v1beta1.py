@@ -58,7 +58,7 @@ CREATED = {"bootstrapDataSecretCreated": True}
 
 
 @pytest.mark.parametrize(
-    ("given", "config", "expected"),
+    ("value", "config", "expected"),
     [
         (machine(), Found(BootstrapConfig(thing())), "False Info WaitingForDataSecret"),
         (machine(metadata=GONE), Found(BootstrapConfig(thing())), "False Info Deleting"),
@@ -73,12 +73,12 @@ CREATED = {"bootstrapDataSecretCreated": True}
         (machine(), Unreadable(KapyError("no")), None),
     ],
 )
-def test_boot_data(given: Machine, config: Observed[BootstrapConfig], expected: str | None) -> None:
-    assert said(bootstrap_ready(given, config)) == expected
+def test_boot_data(value: Machine, config: Observed[BootstrapConfig], expected: str | None) -> None:
+    assert said(bootstrap_ready(value, config)) == expected
 
 
 @pytest.mark.parametrize(
-    ("given", "infrastructure", "expected"),
+    ("value", "infrastructure", "expected"),
     [
         (machine(), thing(), "False Info WaitingForInfrastructure"),
         (machine(metadata=GONE), thing(), "False Info Deleting"),
@@ -87,8 +87,8 @@ def test_boot_data(given: Machine, config: Observed[BootstrapConfig], expected: 
         (machine(), thing(initialization={"provisioned": "yes"}), None),
     ],
 )
-def test_infrastructure(given: Machine, infrastructure: Document, expected: str | None) -> None:
-    assert said(infrastructure_ready(given, Found(InfraMachine(infrastructure)))) == expected
+def test_infrastructure(value: Machine, infrastructure: Document, expected: str | None) -> None:
+    assert said(infrastructure_ready(value, Found(InfraMachine(infrastructure)))) == expected
 
 
 def node(**conditions: str) -> Found[Document]:
@@ -103,7 +103,7 @@ WITH_NODE: dict[str, Any] = {"nodeRef": {"name": "n"}}
 
 
 @pytest.mark.parametrize(
-    ("given", "observed", "infrastructure", "expected"),
+    ("value", "observed", "infrastructure", "expected"),
     [
         (machine(), Absent(), HERE, "False Info WaitingForNodeRef"),
         (
@@ -141,19 +141,19 @@ WITH_NODE: dict[str, Any] = {"nodeRef": {"name": "n"}}
     ],
 )
 def test_the_node(
-    given: Machine,
+    value: Machine,
     observed: Observed[Document],
     infrastructure: Observed[InfraMachine],
     expected: str | None,
 ) -> None:
-    assert said(node_healthy(given, observed, infrastructure)) == expected
+    assert said(node_healthy(value, observed, infrastructure)) == expected
 
 
 WAITING = [false("InfrastructureReady", "Waiting", INFO, "for x"), true("BootstrapReady")]
 
 
 @pytest.mark.parametrize(
-    ("given", "conditions", "expected"),
+    ("value", "conditions", "expected"),
     [
         (machine(), WAITING, "False Info Waiting 1 of 2 completed"),
         (machine("x://1"), WAITING, "False Info Waiting for x"),
@@ -167,9 +167,9 @@ WAITING = [false("InfrastructureReady", "Waiting", INFO, "for x"), true("Bootstr
     ],
 )
 def test_ready_counts_steps_while_the_machine_is_made(
-    given: Machine, conditions: list[V1Beta1Condition], expected: str
+    value: Machine, conditions: list[V1Beta1Condition], expected: str
 ) -> None:
-    assert said(ready(given, conditions)) == expected
+    assert said(ready(value, conditions)) == expected
 
 
 @pytest.mark.parametrize("resource", [CONFIGS, INFRA_MACHINES], ids=lambda value: value.kind)

@@ -35,8 +35,8 @@ class Remote:
     def temporary_informer(self, *held: Any) -> Informer[Document] | None:
         return self.open.get(WatchedObjects(*held))
 
-    def start_temporary_informer(self, *given: Any) -> Informer[Document]:
-        *held, listed = given
+    def start_temporary_informer(self, *arguments: Any) -> Informer[Document]:
+        *held, listed = arguments
         if WatchedObjects(*held) not in self.open:
             store = Store()
             store.replace(listed.items, listed.resource_version)

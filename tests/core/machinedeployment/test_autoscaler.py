@@ -162,8 +162,8 @@ async def test_it_grows_and_takes_away_the_very_node_that_it_chose(plane: Stage)
     chosen = members[1]
     await autoscaler.remove("md", f"fake://{chosen}")
     await plane.settle(20)
-    left = {member["metadata"]["name"] for member in await autoscaler.members("md")}
-    assert left == set(members) - {chosen}
+    names = {member["metadata"]["name"] for member in await autoscaler.members("md")}
+    assert names == set(members) - {chosen}
     assert await autoscaler.size("md") == 2
 
 

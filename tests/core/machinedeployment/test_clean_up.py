@@ -41,7 +41,7 @@ def old_set(name: str, replicas: int = 0, *, generation: int = 2, **parts: Any) 
 
 
 @pytest.mark.parametrize(
-    ("found", "goes"),
+    ("document", "goes"),
     [
         (old_set("empty"), True),
         (old_set("unread", generation=3), False),  # its status may speak of a size it had before
@@ -52,15 +52,15 @@ def old_set(name: str, replicas: int = 0, *, generation: int = 2, **parts: Any) 
     ids=lambda value: value["metadata"]["name"] if isinstance(value, dict) else "",
 )
 async def test_a_set_goes_when_it_is_known_to_have_no_machines(
-    found: Document, *, goes: bool
+    document: Document, *, goes: bool
 ) -> None:
     deletions = Deletions()
     events = SimpleNamespace(normal=lambda *_: None)
     scope = SimpleNamespace(
         deployment=deployment(1),
-        documents={found["metadata"]["name"]: found},
+        documents={document["metadata"]["name"]: document},
         dependencies=SimpleNamespace(client=Client(deletions, field_manager="test"), events=events),
         now=NOW,
     )
-    await clean_up(cast(MachineDeploymentScope, scope), [read(found, MachineSet)])
+    await clean_up(cast(MachineDeploymentScope, scope), [read(document, MachineSet)])
     assert bool(deletions.names) is goes

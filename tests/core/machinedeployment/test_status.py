@@ -44,14 +44,14 @@ class Scope:
     now: datetime = NOW
 
 
-def deployment(replicas: int | None, *, gone: bool = False, **status: Any) -> MachineDeployment:
+def deployment(replicas: int | None, *, deleting: bool = False, **status: Any) -> MachineDeployment:
     update = {"maxSurge": 1, "maxUnavailable": 1}
     strategy = {"type": "RollingUpdate", "rollingUpdate": update}
     spec = {**SPEC, "rollout": {"strategy": strategy}}
     if replicas is not None:
         spec["replicas"] = replicas
     metadata: Document = {"name": "md"}
-    if gone:
+    if deleting:
         metadata["deletionTimestamp"] = stamp(NOW)
     return read({"metadata": metadata, "spec": spec, "status": status}, MachineDeployment)
 
@@ -94,7 +94,7 @@ def test_counters_are_sums_and_a_sum_of_nothing_is_not_known() -> None:
         (deployment(3), [2, 1], "Running"),
         (deployment(3), [], "ScalingUp"),
         (deployment(1), [2, 1], "ScalingDown"),
-        (deployment(3, gone=True), [], "ScalingDown"),
+        (deployment(3, deleting=True), [], "ScalingDown"),
     ],
 )
 def test_phase(of: MachineDeployment, sizes: list[int], expected: str) -> None:
@@ -121,7 +121,7 @@ def test_phase(of: MachineDeployment, sizes: list[int], expected: str) -> None:
             "(spec.strategy.rollout.maxUnavailable is 1, spec.replicas is 3)",
         ),
         (
-            deployment(3, gone=True, availableReplicas=1),
+            deployment(3, deleting=True, availableReplicas=1),
             "False",
             "NotAvailable",
             "Deletion in progress",
@@ -161,7 +161,7 @@ def test_scaling() -> None:
 
 
 def test_deleting_reports_what_is_left() -> None:
-    removal = deployment(1, gone=True)
+    removal = deployment(1, deleting=True)
     assert deleting(scope(deployment(1))).status == "False"
     assert deleting(scope(removal, 1, machines=[machine("a")])).message == "Deleting 1 Machine"
     assert deleting(scope(removal, 0)).message == "Deleting 1 MachineSets"

@@ -118,10 +118,10 @@ async def test_scaling_up_and_down(plane: Stage) -> None:
 
 async def test_a_new_version_replaces_one_machine_at_a_time(plane: Stage) -> None:
     await started(plane, 3)
-    seen = set()
+    counts = set()
 
     def watch(machine_sets: Sequence[MachineSet]) -> None:
-        seen.add(sum(machine_set.status.replicas or 0 for machine_set in machine_sets))
+        counts.add(sum(machine_set.status.replicas or 0 for machine_set in machine_sets))
 
     await change_version(plane)
     for _ in range(30):
@@ -131,10 +131,10 @@ async def test_a_new_version_replaces_one_machine_at_a_time(plane: Stage) -> Non
     await plane.settle()
 
     assert await versions(plane) == [NEW] * 3
-    assert max(seen) == 4
-    assert min(seen) == 3
-    (left,) = await plane.story.all(MachineSet)
-    assert left.metadata.annotations[Annotation.REVISION] == "2"
+    assert max(counts) == 4
+    assert min(counts) == 3
+    (last_set,) = await plane.story.all(MachineSet)
+    assert last_set.metadata.annotations[Annotation.REVISION] == "2"
     machine_deployment = await plane.story.get(MachineDeployment, "md")
     assert machine_deployment is not None
     assert machine_deployment.metadata.annotations[Annotation.REVISION] == "2"
@@ -169,10 +169,10 @@ async def test_going_back_uses_the_old_set_again(plane: Stage) -> None:
     await change_version(plane, VERSION)
     await complete(plane)
 
-    (left,) = await plane.story.all(MachineSet)
-    assert left.metadata.name == first.metadata.name
-    assert left.metadata.annotations[Annotation.REVISION] == "3"
-    assert left.metadata.annotations[Annotation.REVISION_HISTORY] == "1"
+    (machine_set,) = await plane.story.all(MachineSet)
+    assert machine_set.metadata.name == first.metadata.name
+    assert machine_set.metadata.annotations[Annotation.REVISION] == "3"
+    assert machine_set.metadata.annotations[Annotation.REVISION_HISTORY] == "1"
     assert await versions(plane) == [VERSION] * 2
 
 
@@ -212,8 +212,8 @@ async def test_what_is_mutable_in_place_reaches_machines_without_a_rollout(plane
     await plane.story.merge(MachineDeployment, "md", patch)
     await plane.settle()
 
-    (left,) = await plane.story.all(MachineSet)
-    assert left.metadata.uid == machine_set.metadata.uid
+    (remaining,) = await plane.story.all(MachineSet)
+    assert remaining.metadata.uid == machine_set.metadata.uid
     (machine,) = await plane.story.all(Machine)
     assert machine.spec.deletion.node_drain_timeout_seconds == 7
     assert labels.items() <= machine.metadata.labels.items()
@@ -241,8 +241,8 @@ async def test_rollout_after_replaces_machines_when_its_time_comes(plane: Stage)
 
     await plane.settle(600)
     await complete(plane)
-    (left,) = await plane.story.all(MachineSet)
-    assert left.metadata.uid != first.metadata.uid
+    (last_set,) = await plane.story.all(MachineSet)
+    assert last_set.metadata.uid != first.metadata.uid
     assert await versions(plane) == [VERSION]
 
 
@@ -284,10 +284,10 @@ async def test_a_lost_answer_never_makes_a_second_machine(plane: Stage) -> None:
 
     def lose(request: Request) -> bool:
         nonlocal lost
-        made = any(
+        is_created = any(
             f"/{kind}/" in request.path for kind in ("machines", "fakemachines", "machinesets")
         )
-        if made and request.query.get("force") and lost < 9:
+        if is_created and request.query.get("force") and lost < 9:
             lost += 1
             return True
         return False

@@ -112,7 +112,7 @@ NO_LIMIT = decode({"nodeStartupTimeoutSeconds": 0}, HealthChecks)
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("verdict", "expected"),
     [
         pytest.param(judged(machine()), Healthy(), id="nothing known against it"),
         pytest.param(
@@ -168,12 +168,12 @@ NO_LIMIT = decode({"nodeStartupTimeoutSeconds": 0}, HealthChecks)
         ),
     ],
 )
-def test_a_machine_that_is_not_unhealthy(given: Verdict, expected: Verdict) -> None:
-    assert given == expected
+def test_a_machine_that_is_not_unhealthy(verdict: Verdict, expected: Verdict) -> None:
+    assert verdict == expected
 
 
 @pytest.mark.parametrize(
-    ("given", "reason", "problems", "legacy"),
+    ("verdict", "reason", "problems", "legacy"),
     [
         pytest.param(
             judged(machine(), node(condition("Ready", "False", 301))),
@@ -232,17 +232,17 @@ def test_a_machine_that_is_not_unhealthy(given: Verdict, expected: Verdict) -> N
     ],
 )
 def test_an_unhealthy_machine(
-    given: Verdict, reason: str, problems: list[str], legacy: tuple[str, str]
+    verdict: Verdict, reason: str, problems: list[str], legacy: tuple[str, str]
 ) -> None:
     message = "\n".join(["Health check failed:", *(f"  * {problem}" for problem in problems)])
-    assert given == Unhealthy(reason, message, *legacy)
+    assert verdict == Unhealthy(reason, message, *legacy)
 
 
 def test_a_person_may_mark_a_machine_whatever_its_state() -> None:
-    given = judged(machine(**MARKED), GOOD, cluster(initialized="False", ready="False"))
-    assert isinstance(given, Unhealthy)
-    assert given.reason == "HasRemediateAnnotation"
-    assert given.legacy_reason == "HasRemediateMachineAnnotation"
+    verdict = judged(machine(**MARKED), GOOD, cluster(initialized="False", ready="False"))
+    assert isinstance(verdict, Unhealthy)
+    assert verdict.reason == "HasRemediateAnnotation"
+    assert verdict.legacy_reason == "HasRemediateMachineAnnotation"
 
 
 def test_nodes_are_dated_by_the_workload_cluster() -> None:

@@ -10,16 +10,16 @@ from kapy.kube import Document
 from kapy.kube.model import decode
 
 
-def trigger(**given: object) -> RemediationTrigger:
+def trigger(**fields: object) -> RemediationTrigger:
     document: Document = {
         {"most": "unhealthyLessThanOrEqualTo", "range_": "unhealthyInRange"}[name]: value
-        for name, value in given.items()
+        for name, value in fields.items()
     }
     return decode(document, RemediationTrigger)
 
 
 @pytest.mark.parametrize(
-    ("given", "expected", "healthy", "allowed", "remediations"),
+    ("limits", "expected", "healthy", "allowed", "remediations"),
     [
         pytest.param(trigger(), 3, 0, True, 0, id="no limit"),
         pytest.param(trigger(), 0, 0, True, 0, id="no machines"),
@@ -36,26 +36,26 @@ def trigger(**given: object) -> RemediationTrigger:
     ],
 )
 def test_remediation_is_allowed_within_limits(
-    given: RemediationTrigger, expected: int, healthy: int, *, allowed: bool, remediations: int
+    limits: RemediationTrigger, expected: int, healthy: int, *, allowed: bool, remediations: int
 ) -> None:
-    assert allowance(given, expected, healthy) == Allowance(allowed, remediations)
+    assert allowance(limits, expected, healthy) == Allowance(allowed, remediations)
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("limits", "message"),
     [
         (trigger(most="many"), r"unhealthyLessThanOrEqualTo: .* string is not a percentage"),
         (trigger(range_="[5-2]"), "max value 2 cannot be less than min value 5"),
         (trigger(range_="[a-b]"), r"unhealthyInRange \[a-b\] is no range"),
     ],
 )
-def test_a_limit_that_says_nothing_is_reported(given: RemediationTrigger, message: str) -> None:
+def test_a_limit_that_says_nothing_is_reported(limits: RemediationTrigger, message: str) -> None:
     with pytest.raises(BadLimit, match=message):
-        allowance(given, 3, 3)
+        allowance(limits, 3, 3)
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("limits", "why"),
     [
         (trigger(most=1), "exceeds maxUnhealthy (total: 5, unhealthy: 2, maxUnhealthy: 1)"),
         (trigger(), "exceeds maxUnhealthy (total: 5, unhealthy: 2, maxUnhealthy: 100%)"),
@@ -65,6 +65,6 @@ def test_a_limit_that_says_nothing_is_reported(given: RemediationTrigger, messag
         ),
     ],
 )
-def test_a_refusal_says_what_was_counted(given: RemediationTrigger, why: str) -> None:
+def test_a_refusal_says_what_was_counted(limits: RemediationTrigger, why: str) -> None:
     subject = "Remediation is not allowed, the number of not started or unhealthy machines"
-    assert refusal(given, 5, 2) == f"{subject} {why}"
+    assert refusal(limits, 5, 2) == f"{subject} {why}"

@@ -153,9 +153,9 @@ async def test_a_sick_machine_is_replaced_after_its_time(plane: Stage) -> None:
     await plane.settle()
     await plane.boot_all()
     await plane.settle()
-    left = await names(plane)
-    assert sick not in left
-    assert len(left) == 3
+    remaining = await names(plane)
+    assert sick not in remaining
+    assert len(remaining) == 3
     assert await counts(plane) == (3, 3, 3)
     assert "MachineMarkedUnhealthy" in await events(plane)
 

@@ -342,19 +342,19 @@ async def test_what_a_pool_refers_to_does_not_use_up_the_time_of_its_nodes(plane
     await plane.client.patch(INFRA_POOLS, KEY, hold)
     await plane.client.delete(MachinePool, KEY)
     await plane.settle(60)
-    asked = 0
+    attempts = 0
 
     def fail_twice(request: Request) -> Exception | None:
-        nonlocal asked
+        nonlocal attempts
         if request.method != "DELETE" or "/nodes/" not in request.path:
             return None
-        asked += 1
-        return Unreachable("not now") if asked < 3 else None
+        attempts += 1
+        return Unreachable("not now") if attempts < 3 else None
 
     plane.wire.fault = fail_twice
     await plane.finish_deletions()
     await plane.story.until_gone(MachinePool, "mp", within=60)
-    assert asked == 3
+    assert attempts == 3
     assert await nodes(plane) == []
 
 

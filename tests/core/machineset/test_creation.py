@@ -130,7 +130,7 @@ async def test_a_clone_that_comes_late_goes_although_the_set_rests(plane: Stage)
     late = {**config, "metadata": {**metadata, "labels": config["metadata"]["labels"]}}
     await plane.create({name: part for name, part in late.items() if name != "status"})
     await plane.settle(5)
-    assert [one["metadata"]["name"] for one in await plane.all(CONFIGS)] == [
+    assert [config["metadata"]["name"] for config in await plane.all(CONFIGS)] == [
         config["metadata"]["name"]
     ]
 

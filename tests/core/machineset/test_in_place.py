@@ -107,8 +107,8 @@ async def test_who_comes_up_or_is_being_updated_stays_until_that_is_over(plane: 
     await plane.story.merge(Machine, busy.metadata.name, mark)
     await scale(plane, "new", 0, **TAKING)
     await scale(plane, "old", 0, **MOVING)
-    left = {their.metadata.uid for their in await theirs(plane, "old")}
-    assert left == {busy.metadata.uid, coming.metadata.uid}
+    uids = {their.metadata.uid for their in await theirs(plane, "old")}
+    assert uids == {busy.metadata.uid, coming.metadata.uid}
     await plane.boot_all()
     await plane.settle(30)
     assert [their.metadata.uid for their in await theirs(plane, "old")] == [busy.metadata.uid]

@@ -63,7 +63,7 @@ def control_plane(running: str = "v1.34.0") -> ControlPlane:
 
 
 @pytest.mark.parametrize(
-    ("given", "plane", "expected"),
+    ("set_scope", "plane", "expected"),
     [
         (scope("v1.34.0"), control_plane(), []),
         (scope(""), control_plane(), []),
@@ -137,6 +137,6 @@ def control_plane(running: str = "v1.34.0") -> ControlPlane:
     ],
 )
 def test_problems(
-    given: MachineSetScope, plane: ControlPlane, expected: list[tuple[str, str]]
+    set_scope: MachineSetScope, plane: ControlPlane, expected: list[tuple[str, str]]
 ) -> None:
-    assert list(problems(given, plane)) == expected
+    assert list(problems(set_scope, plane)) == expected

@@ -44,7 +44,7 @@ async def say(plane: Stage, name: str, **statuses: str) -> None:
     """Set conditions of a Machine, as a health check does."""
     key = Key("default", name)
     document = await plane.client.get(Machine.RESOURCE, key)
-    kept = [
+    others = [
         condition
         for condition in document["status"]["conditions"]
         if condition["type"] not in statuses
@@ -59,7 +59,7 @@ async def say(plane: Stage, name: str, **statuses: str) -> None:
         }
         for of, status in statuses.items()
     ]
-    patch = {"status": {"conditions": [*kept, *messages]}}
+    patch = {"status": {"conditions": [*others, *messages]}}
     await plane.client.patch(Machine.RESOURCE, key, patch, subresource="status")
 
 

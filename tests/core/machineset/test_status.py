@@ -33,9 +33,9 @@ class Scope:
     blocked: list[str] = field(default_factory=list)
 
 
-def scope(replicas: int | None, *, gone: bool = False, **observed: Any) -> MachineSetScope:
+def scope(replicas: int | None, *, deleting: bool = False, **observed: Any) -> MachineSetScope:
     metadata: Document = {"name": "ms"}
-    if gone:
+    if deleting:
         metadata["deletionTimestamp"] = stamp(NOW)
     template = {
         "spec": {
@@ -85,7 +85,7 @@ def test_machines_are_counted_by_what_they_report() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "current", "status", "message"),
+    ("set_scope", "current", "status", "message"),
     [
         (scope(None), 0, "Unknown", "Waiting for spec.replicas set"),
         (scope(3), 3, "False", ""),
@@ -103,11 +103,11 @@ def test_machines_are_counted_by_what_they_report() -> None:
             "Scaling up from 1 to 2 replicas is blocked because:\n"
             "* no\n* ThingTemplate and ThingTemplate do not exist",
         ),
-        (scope(2, gone=True, bootstrap_missing=True), 1, "False", ""),
+        (scope(2, deleting=True, bootstrap_missing=True), 1, "False", ""),
     ],
 )
-def test_scaling_up(given: MachineSetScope, current: int, status: str, message: str) -> None:
-    result = scaling_up(given, current)
+def test_scaling_up(set_scope: MachineSetScope, current: int, status: str, message: str) -> None:
+    result = scaling_up(set_scope, current)
     assert (result.status, result.message) == (status, message)
 
 
@@ -123,7 +123,7 @@ def test_scaling_down_names_machines_that_take_long() -> None:
 
 def test_deleting_counts_down() -> None:
     assert deleting(scope(2), []).status == "False"
-    removal = scope(2, gone=True)
+    removal = scope(2, deleting=True)
     assert deleting(removal, [machine("a"), machine("b")]).message == "Deleting 2 Machines"
     assert deleting(removal, [machine("a")]).message == "Deleting 1 Machine"
     assert deleting(removal, []).message == "Deletion completed"

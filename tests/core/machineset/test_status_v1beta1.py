@@ -61,7 +61,7 @@ def machine(name: str, ready: Document = READY, since: str = "00", **labels: str
 
 
 def told(
-    replicas: int, machines: list[Machine], *, gone: bool = False, **parts: Any
+    replicas: int, machines: list[Machine], *, deleting: bool = False, **parts: Any
 ) -> MachineSetV1Beta1DeprecatedStatus:
     template: Document = {
         "metadata": {"labels": {"pool": "a"}},
@@ -73,7 +73,7 @@ def told(
         },
     }
     metadata: Document = {"name": "ms"}
-    if gone:
+    if deleting:
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     spec = {"clusterName": "c", "selector": {}, "replicas": replicas, "template": template}
     document = {"metadata": metadata, "spec": spec, "status": {"replicas": len(machines)}}
@@ -127,7 +127,7 @@ def test_machines_are_counted_by_their_nodes() -> None:
             },
         ),
         (
-            told(1, [machine("a"), machine("b")], gone=True),
+            told(1, [machine("a"), machine("b")], deleting=True),
             {
                 "Ready": DOWN,
                 "MachinesCreated": "True",

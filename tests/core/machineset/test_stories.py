@@ -124,10 +124,10 @@ async def test_a_machine_without_a_controller_is_adopted(plane: Stage) -> None:
         document["reason"] for document in (await plane.client.list(EVENTS, "default")).items
     }
     assert "SuccessfulAdopt" in reasons
-    (left,) = await plane.story.all(Machine)  # two were too many
+    (machine,) = await plane.story.all(Machine)  # two were too many
     assert [
         (owner_reference.kind, owner_reference.controller)
-        for owner_reference in left.metadata.owner_references
+        for owner_reference in machine.metadata.owner_references
     ] == [("MachineSet", True)]
 
 
@@ -227,10 +227,10 @@ async def test_machines_that_are_being_deleted_count_when_it_shrinks(plane: Stag
 
     await plane.story.merge(MachineSet, "ms", {"spec": {"replicas": 1}})
     await plane.settle(30)
-    left = [
+    remaining = [
         machine.metadata.name for machine in await plane.story.all(Machine) if not machine.deleting
     ]
-    assert len(left) == 1
+    assert len(remaining) == 1
 
 
 async def test_machines_of_another_set_are_left_alone(plane: Stage) -> None:
@@ -273,7 +273,7 @@ async def test_it_makes_none_where_creation_is_disabled(plane: Stage) -> None:
     await started(plane, 2)
     annotations = {"cluster.x-k8s.io/disable-machine-create": "true"}
     await plane.story.merge(MachineSet, "ms", {"metadata": {"annotations": annotations}})
-    removal, left = await names(plane)
+    removal, remaining = await names(plane)
     await plane.client.delete(Machine, Key("default", removal))
     await plane.settle(30)
-    assert await names(plane) == [left]
+    assert await names(plane) == [remaining]

@@ -21,7 +21,7 @@ def changed(was: str, is_: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("desired", "told"),
+    ("desired", "message"),
     [
         (herd(version="v2"), ""),
         (herd(name="two"), ""),
@@ -36,13 +36,13 @@ def changed(was: str, is_: str) -> str:
         ),
     ],
 )
-def test_what_is_in_use_keeps_its_kind_and_namespace(desired: Document, told: str) -> None:
-    if not told:
+def test_what_is_in_use_keeps_its_kind_and_namespace(desired: Document, message: str) -> None:
+    if not message:
         check_compatible(herd(), desired)
         return
     with pytest.raises(CannotReconcile) as caught:
         check_compatible(herd(), desired)
-    assert str(caught.value).startswith(told)
+    assert str(caught.value).startswith(message)
 
 
 def test_an_object_keeps_its_name_and_a_bootstrap_template_may_be_of_another_kind() -> None:

@@ -63,9 +63,9 @@ def test_an_endpoint_that_a_template_leaves_empty_is_the_providers(
     paths = undecided_endpoint_paths(desired)
     assert [path[-1] for path in paths] == unsaid
     spec = intent_of(desired, None, paths)["spec"]
-    left = {name: value for name, value in (endpoint or {}).items() if name not in unsaid}
-    if left or not unsaid:
-        assert spec == {"controlPlaneEndpoint": left if unsaid else endpoint, "region": "north"}
+    fields = {name: value for name, value in (endpoint or {}).items() if name not in unsaid}
+    if fields or not unsaid:
+        assert spec == {"controlPlaneEndpoint": fields if unsaid else endpoint, "region": "north"}
     else:
         assert spec == {"region": "north"}
 

@@ -151,8 +151,8 @@ async def test_groups_of_workers_and_clusters_come_and_go_with_all_that_was_made
         assert await story.told("Deleting") == "Cluster is deleting"
         await story.until_gone(Cluster, CLUSTER)
         await story.settle()
-        left = {name.partition("/")[0] for name in await story.versions()}
-        assert left == {obj["kind"] for obj in objects()} - {"Cluster"}
+        kinds = {name.partition("/")[0] for name in await story.versions()}
+        assert kinds == {obj["kind"] for obj in objects()} - {"Cluster"}
 
 
 async def test_a_new_value_rotates_the_template_that_says_it_and_no_other() -> None:
@@ -225,8 +225,8 @@ async def test_a_class_change_rolls_all_of_its_clusters_and_no_others() -> None:
         )
         for name in (*herds, "lonely"):
             await story.until_settled(name)
-        kept = names(await story.all(DevMachine)) & before
-        assert {name for name in kept if "-md-0-" in name} == {
+        names_kept = names(await story.all(DevMachine)) & before
+        assert {name for name in names_kept if "-md-0-" in name} == {
             name for name in before if name.startswith("lonely-md-0-")
         }
 

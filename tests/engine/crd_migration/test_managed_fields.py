@@ -36,9 +36,11 @@ def test_entries_of_served_versions_are_left_alone() -> None:
 
 
 def test_entries_of_other_versions_are_removed() -> None:
-    kept, removals = entry("a", "v1beta2"), entry("b", "v1beta1")
+    remaining, removals = entry("a", "v1beta2"), entry("b", "v1beta1")
     without: Document = {"manager": "c", "operation": "Update"}
-    assert remaining_entries([removals, kept, without], SERVED, KIND.api_version, NOW) == [kept]
+    assert remaining_entries([removals, remaining, without], SERVED, KIND.api_version, NOW) == [
+        remaining
+    ]
 
 
 @pytest.mark.parametrize("operation", ["Apply", "Update"])

@@ -35,14 +35,14 @@ def blocks(text: str) -> Iterator[str]:
 def paragraphs(text: str) -> Counter[tuple[str, int]]:
     """How many paragraphs each section has; the second one of a title is number 2."""
     result: Counter[tuple[str, int]] = Counter()
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     title = ""
     for block in blocks(text[text.index("## Glossary") :]):
         if block.startswith("#"):
             title = block.strip("# ")
-            seen[title] += 1
+            counts[title] += 1
         elif not re.match(r"<!--|\[[^]]+\]: ", block):
-            result[title, seen[title]] += 1
+            result[title, counts[title]] += 1
     return result
 
 

@@ -37,8 +37,8 @@ HALVES = st.tuples(
 def filled(spec: Any) -> Any:
     """A spec without empty containers: ownership of those follows rules of their own."""
     if isinstance(spec, dict):
-        kept = {key: filled(value) for key, value in spec.items()}
-        return {key: value for key, value in kept.items() if value not in ({}, [])}
+        fields = {key: filled(value) for key, value in spec.items()}
+        return {key: value for key, value in fields.items() if value not in ({}, [])}
     return spec
 
 
@@ -71,8 +71,8 @@ def test_disjoint_appliers_commute(live: Any, halves: tuple[Any, Any]) -> None:
 
 
 @given(FILLED, FILLED, FILLED)
-def test_what_others_own_survives_an_owner_that_lets_go(live: Any, one: Any, two: Any) -> None:
-    both = applied(applied(made(live), "one", one, force=True), "two", two, force=True)
+def test_what_others_own_survives_an_owner_that_lets_go(live: Any, first: Any, two: Any) -> None:
+    both = applied(applied(made(live), "one", first, force=True), "two", two, force=True)
     after = applied(both, "one", {}, force=True)
     assert owners(after).get(("two", "Apply")) == owners(both).get(("two", "Apply"))
     assert TRACKER.apply(after, shape(two), write("two"), force=False)["spec"] == after["spec"]
@@ -86,8 +86,8 @@ def test_what_was_applied_is_there(live: Any, spec: Any) -> None:
 
 
 @given(SPECS, SPECS, SPECS)
-def test_no_two_managers_own_a_field_that_an_update_changed(one: Any, two: Any, new: Any) -> None:
-    live = applied(applied(None, "one", one), "two", two, force=True)
+def test_no_two_managers_own_a_field_that_an_update_changed(first: Any, two: Any, new: Any) -> None:
+    live = applied(applied(None, "one", first), "two", two, force=True)
     after = TRACKER.track(live, {**live, "spec": new}, write("three"))
     again = TRACKER.apply(after, shape(new), write("four"), force=False)
     assert is_equal_json(again["spec"], new)

@@ -65,9 +65,9 @@ def test_applying_the_same_through_another_version_changes_nothing(
 
 
 @given(BOTH, BOTH, st.sampled_from([OLD, NEW]), st.sampled_from([OLD, NEW]))
-def test_a_conflict_is_seen_through_every_version(one: Any, two: Any, a: str, b: str) -> None:
-    live = put(None, a, "one", one)
-    contested = any(one[name] != two[name] for name in one.keys() & two.keys())
+def test_a_conflict_is_seen_through_every_version(first: Any, two: Any, a: str, b: str) -> None:
+    live = put(None, a, "one", first)
+    contested = any(first[name] != two[name] for name in first.keys() & two.keys())
     try:
         after = put(live, b, "two", two)
     except Conflict:
@@ -75,17 +75,17 @@ def test_a_conflict_is_seen_through_every_version(one: Any, two: Any, a: str, b:
         after = put(live, b, "two", two, force=True)
     else:
         assert not contested
-    assert is_equal_json(seen(after, NEW)["spec"], {**one, **two})
+    assert is_equal_json(seen(after, NEW)["spec"], {**first, **two})
 
 
 @given(BOTH, BOTH, st.sampled_from([OLD, NEW]), st.sampled_from([OLD, NEW]))
 def test_letting_go_through_another_version_keeps_what_others_own(
-    one: Any, two: Any, a: str, b: str
+    first: Any, two: Any, a: str, b: str
 ) -> None:
-    both = put(put(None, a, "one", one), b, "two", two, force=True)
+    both = put(put(None, a, "one", first), b, "two", two, force=True)
     after = put(both, b, "one", {})
-    left = {name: value for name, value in {**one, **two}.items() if name in two}
-    assert is_equal_json(seen(after, NEW).get("spec") or {}, left)
+    expected = {name: value for name, value in {**first, **two}.items() if name in two}
+    assert is_equal_json(seen(after, NEW).get("spec") or {}, expected)
 
 
 PORTS = st.lists(
@@ -98,16 +98,16 @@ PORTS = st.lists(
 
 
 @given(PORTS, PORTS)
-def test_a_key_that_is_left_out_is_its_default(one: Any, two: Any) -> None:
-    live = applied(applied(None, "one", {"byPort": one}), "two", {"byPort": two}, force=True)
-    spelled = [{"protocol": "TCP", **item} for item in one]
+def test_a_key_that_is_left_out_is_its_default(first: Any, two: Any) -> None:
+    live = applied(applied(None, "one", {"byPort": first}), "two", {"byPort": two}, force=True)
+    spelled = [{"protocol": "TCP", **item} for item in first]
     again = TRACKER.apply(live, shape({"byPort": spelled}), write("one"), force=True)
 
     def keys(items: Any) -> set[Any]:
         return {(item["port"], item.get("protocol", "TCP")) for item in items}
 
     port = (again.get("spec") or {}).get("byPort") or []
-    assert keys(port) == keys(one) | keys(two)
+    assert keys(port) == keys(first) | keys(two)
     assert len(port) == len(keys(port))
 
 

@@ -44,31 +44,31 @@ def test_a_set_holds_its_paths(paths: frozenset[Path]) -> None:
 
 
 @given(PATHS, PATHS)
-def test_union(one: frozenset[Path], two: frozenset[Path]) -> None:
-    assert frozenset(paths_of(f.union(fields_of(one), fields_of(two)))) == one | two
+def test_union(first: frozenset[Path], two: frozenset[Path]) -> None:
+    assert frozenset(paths_of(f.union(fields_of(first), fields_of(two)))) == first | two
 
 
 @given(PATHS, PATHS)
-def test_difference(one: frozenset[Path], two: frozenset[Path]) -> None:
-    left, right = fields_of(one), fields_of(two)
-    kept = copy.deepcopy(left)
+def test_difference(first: frozenset[Path], two: frozenset[Path]) -> None:
+    left, right = fields_of(first), fields_of(two)
+    copy_before = copy.deepcopy(left)
     result = f.difference(left, right)
-    assert frozenset(paths_of(result)) == one - two
-    assert (result is left) is not bool(one & two)
-    assert left == kept
+    assert frozenset(paths_of(result)) == first - two
+    assert (result is left) is not bool(first & two)
+    assert left == copy_before
 
 
 @given(PATHS, PATHS)
-def test_intersection(one: frozenset[Path], two: frozenset[Path]) -> None:
-    assert frozenset(paths_of(f.intersection(fields_of(one), fields_of(two)))) == one & two
+def test_intersection(first: frozenset[Path], two: frozenset[Path]) -> None:
+    assert frozenset(paths_of(f.intersection(fields_of(first), fields_of(two)))) == first & two
 
 
 @given(PATHS, PATHS)
-def test_excluding_takes_what_is_below_too(one: frozenset[Path], two: frozenset[Path]) -> None:
-    left = {path for path in one if not any(path[: len(out)] == out for out in two)}
-    result = f.exclude(fields_of(one), fields_of(two))
-    assert frozenset(paths_of(result or {})) == left
-    assert (result is None) is not bool(left)
+def test_excluding_takes_what_is_below_too(first: frozenset[Path], two: frozenset[Path]) -> None:
+    expected = {path for path in first if not any(path[: len(out)] == out for out in two)}
+    result = f.exclude(fields_of(first), fields_of(two))
+    assert frozenset(paths_of(result or {})) == expected
+    assert (result is None) is not bool(expected)
 
 
 @given(PATHS)
@@ -85,8 +85,8 @@ def test_path_elements_have_the_escapes_of_go(letter: str) -> None:
     assert item_key(own[1], f"a{letter}") == f'v:"a{escaped}"'
     # A client may send the letter itself.
     sent: f.Fields = {f'k:{{"name":"a{letter}"}}': {}, f'v:"a{letter}"': {}, f"f:a{letter}": {}}
-    kept: f.Fields = {f'k:{{"name":"a{escaped}"}}': {}, f'v:"a{escaped}"': {}, f"f:a{letter}": {}}
-    assert f.decode(sent) == kept
+    fields: f.Fields = {f'k:{{"name":"a{escaped}"}}': {}, f'v:"a{escaped}"': {}, f"f:a{letter}": {}}
+    assert f.decode(sent) == fields
 
 
 def test_paths_read_as_kubernetes_prints_them() -> None:

@@ -86,7 +86,7 @@ def test_times_move_only_with_what_changed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "left"),
+    ("sent", "expected"),
     [
         (None, {("maker", "Update")}),
         ([{}], set()),
@@ -107,14 +107,14 @@ def test_times_move_only_with_what_changed() -> None:
         ([{"manager": "z", "operation": "Apply"}], {("maker", "Update")}),
     ],
 )
-def test_an_update_may_say_who_owns_what(sent: Any, left: set[Any]) -> None:
+def test_an_update_may_say_who_owns_what(sent: Any, expected: set[Any]) -> None:
     live = made({"name": "x"})
     new = copy.deepcopy(live)
     if sent is None:
         del new["metadata"]["managedFields"]
     else:
         new["metadata"]["managedFields"] = sent
-    assert set(owners(TRACKER.track(live, new, write("two")))) == left
+    assert set(owners(TRACKER.track(live, new, write("two")))) == expected
 
 
 def test_only_ten_updaters_are_kept() -> None:
@@ -137,7 +137,7 @@ def test_an_apply_owns_what_it_names_and_not_the_structures_on_the_way() -> None
 
 
 @pytest.mark.parametrize(
-    ("live", "one", "two", "spec"),
+    ("live", "former", "two", "spec"),
     [
         ({}, {"name": "x"}, {"name": "x", "count": 1}, {"name": "x", "count": 1}),
         ({"count": 1}, {"name": "x"}, {"flag": True}, {"count": 1, "flag": True}),
@@ -154,11 +154,11 @@ def test_an_apply_owns_what_it_names_and_not_the_structures_on_the_way() -> None
         ({"name": "x"}, {"count": 1}, {"count": 1, "name": None}, {"name": None, "count": 1}),
     ],
 )
-def test_what_an_applier_names_no_more_goes(live: Any, one: Any, two: Any, spec: Any) -> None:
-    first = applied(made(live), "one", one)
-    kept = copy.deepcopy(first)
+def test_what_an_applier_names_no_more_goes(live: Any, former: Any, two: Any, spec: Any) -> None:
+    first = applied(made(live), "one", former)
+    copy_before = copy.deepcopy(first)
     assert applied(first, "one", two, force=True)["spec"] == spec
-    assert first == kept
+    assert first == copy_before
 
 
 def test_what_another_applier_owns_stays() -> None:

@@ -76,11 +76,11 @@ def test_a_file(fields: str, expected: tuple[bytes, int, str, bool]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "path"),
+    ("text", "path"),
     [("/a", "/a"), (" a/b ", "/a/b"), ("//a//b/../c", "/a/c"), ("/../../a", "/a")],
 )
-def test_a_path(given: str, path: str) -> None:
-    (step,) = _read(f"write_files: [{{path: '{given}'}}]")
+def test_a_path(text: str, path: str) -> None:
+    (step,) = _read(f"write_files: [{{path: '{text}'}}]")
     assert isinstance(step, WriteFile)
     assert step.path == path
 

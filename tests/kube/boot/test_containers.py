@@ -162,7 +162,7 @@ CONFIGURATIONS = ("/run/kubeadm/kubeadm.yaml", "/run/kubeadm/kubeadm-join-config
 
 @pytest.mark.parametrize("path", [*CONFIGURATIONS, "/etc/kubeadm.yml"])
 @pytest.mark.parametrize(
-    ("given", "gates"),
+    ("registration", "gates"),
     [
         ("", "KubeletInUserNamespace=true"),
         ("kubeletExtraArgs: []", "KubeletInUserNamespace=true"),
@@ -172,8 +172,8 @@ CONFIGURATIONS = ("/run/kubeadm/kubeadm.yaml", "/run/kubeadm/kubeadm-join-config
         ),
     ],
 )
-def test_a_kubelet_in_a_user_namespace(path: str, given: str, gates: str) -> None:
-    content = f"kind: InitConfiguration\nnodeRegistration: {{{given}}}\n"
+def test_a_kubelet_in_a_user_namespace(path: str, registration: str, gates: str) -> None:
+    content = f"kind: InitConfiguration\nnodeRegistration: {{{registration}}}\n"
     registered = load_all(_kubeadm_file(path, content, user_namespace=True).encode())[0]
     arguments = registered["nodeRegistration"]["kubeletExtraArgs"]
     assert [argument["value"] for argument in arguments if argument["name"] == "feature-gates"] == [

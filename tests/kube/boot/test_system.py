@@ -50,9 +50,16 @@ def test_steps_come_in_cloud_inits_order() -> None:
 
 
 def test_containers_are_given_none_of_this() -> None:
-    known = plan(ORDER, system=False)
-    assert set(known.ignored) == {"growpart", "ntp", "users", "mounts", "fs_setup", "disk_setup"}
-    assert len(known.steps) == 4
+    system_plan = plan(ORDER, system=False)
+    assert set(system_plan.ignored) == {
+        "growpart",
+        "ntp",
+        "users",
+        "mounts",
+        "fs_setup",
+        "disk_setup",
+    }
+    assert len(system_plan.steps) == 4
 
 
 def test_a_password_is_in_no_command_line() -> None:

@@ -68,8 +68,8 @@ def _comparable(step: Any, data_format: str) -> Any:
 
 def _configuration(document: Any) -> Any:
     registration = document.get("nodeRegistration", {})
-    kept = {name: value for name, value in registration.items() if value is not None}
-    return {**document, "nodeRegistration": kept}
+    registration_fields = {name: value for name, value in registration.items() if value is not None}
+    return {**document, "nodeRegistration": registration_fields}
 
 
 @pytest.mark.parametrize("data_format", ["cloud-config", "ignition"])
@@ -79,9 +79,9 @@ def test_the_steps_are_upstreams(data_format: str) -> None:
     for case in cases:
         plan = read_boot_data(case["data"].encode(), data_format)
         changed = for_containers(plan, private_cgroups=case["privateCgroups"])
-        given = [_comparable(_step(step), data_format) for step in changed.steps]
+        actual = [_comparable(_step(step), data_format) for step in changed.steps]
         steps = _upstreams_steps(case["commands"])
         recorded = [_comparable(step, data_format) for step in steps]
         if data_format == "ignition":  # upstream starts each unit before it writes the next
-            given, recorded = sorted(given, key=repr), sorted(recorded, key=repr)
-        assert [step for step in given if "daemon-reload" not in step] == recorded
+            actual, recorded = sorted(actual, key=repr), sorted(recorded, key=repr)
+        assert [step for step in actual if "daemon-reload" not in step] == recorded

@@ -33,8 +33,8 @@ FIELD_NAMES = (
 def run(source: str, value: Any, schema: Document) -> tuple[Any, int]:
     kind = declared_type(schema)
     assert kind is not None
-    result, left = compile_expression(source, {"self": kind}).run(value)
-    return result, 1_000_000 - left
+    result, remaining = compile_expression(source, {"self": kind}).run(value)
+    return result, 1_000_000 - remaining
 
 
 @pytest.mark.parametrize("word", FIELD_NAMES)

@@ -124,7 +124,7 @@ def _long(request: Any) -> Any:
 @given(st.dictionaries(st.sampled_from("ab"), VALUES, max_size=2), EDITS)
 @settings(deadline=None, max_examples=400)
 def test_edits_are_those_of_copies(document: Any, edits: list[tuple[str, Any, Any]]) -> None:
-    kept, given_edits = copy.deepcopy(document), copy.deepcopy(edits)
+    copy_before, given_edits = copy.deepcopy(document), copy.deepcopy(edits)
     editor, expected = DocumentEditor(document), document
     for edit in edits:
         try:
@@ -136,7 +136,7 @@ def test_edits_are_those_of_copies(document: Any, edits: list[tuple[str, Any, An
         by(editor, edit)
     else:
         assert repr(_sorted(editor.document)) == repr(_sorted(expected))
-    assert document == kept
+    assert document == copy_before
     assert edits == given_edits
 
 

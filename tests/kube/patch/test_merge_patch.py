@@ -80,15 +80,15 @@ def test_there_is_no_difference_between_a_document_and_its_copy(document: Any) -
 
 @given(DOCUMENTS, PATCHES)
 def test_a_patch_applied_twice_is_applied_once(document: Any, patch: Any) -> None:
-    kept = copy.deepcopy(document), copy.deepcopy(patch)
+    copies = copy.deepcopy(document), copy.deepcopy(patch)
     once = apply(document, patch)
     assert apply(once, patch) is once
-    assert is_equal_json([document, patch], list(kept))
+    assert is_equal_json([document, patch], list(copies))
 
 
-@pytest.mark.parametrize(("one", "two"), [(1, True), (0, False), ([1], [True]), ({"a": 0}, {})])
-def test_python_would_call_some_different_values_equal(one: Any, two: Any) -> None:
-    assert not is_equal_json(one, two)
+@pytest.mark.parametrize(("first", "two"), [(1, True), (0, False), ([1], [True]), ({"a": 0}, {})])
+def test_python_would_call_some_different_values_equal(first: Any, two: Any) -> None:
+    assert not is_equal_json(first, two)
 
 
 def test_a_number_is_the_same_with_and_without_a_fraction() -> None:

@@ -55,9 +55,9 @@ def operations(before: Any, after: Any, path: str = "") -> list[Document]:
 
 @given(DOCUMENTS, DOCUMENTS)
 def test_a_json_patch_of_a_difference_leads_to_the_target(before: Any, after: Any) -> None:
-    kept = copy.deepcopy(before)
+    copy_before = copy.deepcopy(before)
     assert is_equal_json(json_patch.apply(before, operations(before, after)), after)
-    assert is_equal_json(before, kept)
+    assert is_equal_json(before, copy_before)
 
 
 ENV = st.lists(
@@ -114,9 +114,9 @@ def listed(name: str, before: list[Document], after: list[Document]) -> Document
 
 @given(PODS, PODS)
 def test_a_strategic_patch_of_a_difference_leads_to_the_target(before: Any, after: Any) -> None:
-    kept = copy.deepcopy(before)
+    copy_before = copy.deepcopy(before)
     patch = difference(before, after)
     once = strategic.apply(before, patch, STRUCTS, "Pod")
     assert is_equal_json(once, after)
     assert is_equal_json(strategic.apply(once, patch, STRUCTS, "Pod"), after)
-    assert is_equal_json(before, kept)
+    assert is_equal_json(before, copy_before)

@@ -75,6 +75,6 @@ DOCUMENTS = documents(["a", "b/c", "~d", "é"])  # this reader skips an empty pa
 
 @given(DOCUMENTS, DOCUMENTS)
 def test_a_patch_of_a_difference_leads_to_the_target(before: Any, after: Any) -> None:
-    kept = copy.deepcopy(before)
+    copy_before = copy.deepcopy(before)
     assert is_equal_json(apply(before, parse_patch(operations(before, after))), after)
-    assert is_equal_json(before, kept)
+    assert is_equal_json(before, copy_before)

@@ -45,9 +45,9 @@ def test_made_up_patterns_are_judged_as_go_judges_them(tmp_path: Path) -> None:
     lines = "\n".join(map(json.dumps, request))
     out = subprocess.run([judge], input=lines, capture_output=True, text=True, check=True).stdout
     wrong = [
-        (question["pattern"], given, document)
-        for question, given in zip(request, map(json.loads, out.splitlines()), strict=True)
-        if (document := verdict(question)) != given
+        (question["pattern"], answer, document)
+        for question, answer in zip(request, map(json.loads, out.splitlines()), strict=True)
+        if (document := verdict(question)) != answer
         and _UNSUPPORTED not in document.get("error", "")
     ]
     assert wrong == []

@@ -106,8 +106,8 @@ def test_a_converted_object_loses_nulls_that_may_not_stand() -> None:
 
 
 def test_what_an_apply_made_keeps_its_nulls() -> None:
-    kept = STRUCTURAL.default({"spec": {"plain": None, "text": None}}, keep_nulls=True)
-    assert kept["spec"] == FULL | {"plain": None}
+    document = STRUCTURAL.default({"spec": {"plain": None, "text": None}}, keep_nulls=True)
+    assert document["spec"] == FULL | {"plain": None}
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ STRUCTURAL = Structural.compile({"type": "object", "properties": {"spec": SPEC}}
 
 
 @pytest.mark.parametrize(
-    ("spec", "kept", "unknown"),
+    ("spec", "expected", "unknown"),
     [
         ({"closed": {"a": "x", "b": 1}}, {"closed": {"a": "x"}}, ["spec.closed.b"]),
         ({"b": {"c": 1}}, {}, ["spec.b"]),
@@ -66,9 +66,9 @@ STRUCTURAL = Structural.compile({"type": "object", "properties": {"spec": SPEC}}
         ),
     ],
 )
-def test_what_is_unknown_is_dropped_and_told(spec: Any, kept: Any, unknown: list[str]) -> None:
+def test_what_is_unknown_is_dropped_and_told(spec: Any, expected: Any, unknown: list[str]) -> None:
     document = {"apiVersion": "x/v1", "kind": "X", "metadata": {"anything": 1}, "spec": spec}
-    assert STRUCTURAL.prune(document) == ({**document, "spec": kept}, unknown)
+    assert STRUCTURAL.prune(document) == ({**document, "spec": expected}, unknown)
 
 
 def test_paths_are_sorted() -> None:

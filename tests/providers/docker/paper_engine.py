@@ -169,8 +169,8 @@ class PaperEngine(MemoryEngine[PaperContainer]):
             yield b"INFO: starting init\r\n"
             age = asyncio.get_running_loop().time() - self.known(name).started
             booted = asyncio.get_running_loop().time() + self.boot_time - age + 0.01
-            while (left := booted - asyncio.get_running_loop().time()) > 0:
-                await asyncio.sleep(min(left, 1.0))
+            while (remaining := booted - asyncio.get_running_loop().time()) > 0:
+                await asyncio.sleep(min(remaining, 1.0))
                 yield b"starting\r\n"
             for begin in range(0, len(self.output_of_systemd), 20):
                 yield self.output_of_systemd[begin : begin + 20]
@@ -234,11 +234,11 @@ class PaperEngine(MemoryEngine[PaperContainer]):
     def save(self, image: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         return _pieces(image)
 
-    async def follow(self, label: str, told: Callable[[Container], None]) -> None:
+    async def follow(self, label: str, callback: Callable[[Container], None]) -> None:
         self.check_answers()
         while (event := await self.events.get()) is not None:
             if label in event.labels:
-                told(event)
+                callback(event)
 
     async def create_network(self, name: str, config: Mapping[str, Any]) -> None:
         self.networks[name] = Network(name, ("172.18.0.0/16",), config.get("Labels", {}))

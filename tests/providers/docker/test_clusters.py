@@ -52,8 +52,8 @@ async def test_deletion_leaves_nothing() -> None:
     async with playing() as stage:
         stage.engine.put("other", {"io.x-k8s.other": ""})
         stage.engine.put("blue-kinds-own", {CLUSTER_LABEL: "blue"})
-        left = {CLUSTER_LABEL: "blue", NAMESPACE_LABEL: NAMESPACE}
-        stage.engine.put("blue-left-over", left)
+        labels = {CLUSTER_LABEL: "blue", NAMESPACE_LABEL: NAMESPACE}
+        stage.engine.put("blue-left-over", labels)
         await stage.cluster()
         await stage.bench.client.delete(DEV.cluster, key("blue"))
         await stage.bench.until_gone(DEV.cluster, "blue")

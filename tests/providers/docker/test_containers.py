@@ -254,8 +254,8 @@ def test_images_of_nodes(version: str, custom: str, name: str, private: bool) ->
 
 
 def test_a_known_custom_image_is_run_as_it_needs() -> None:
-    known = node_image("v1.19.16").name
-    assert not node_image("v1.36.1", known).has_private_cgroups
+    image_name = node_image("v1.19.16").name
+    assert not node_image("v1.36.1", image_name).has_private_cgroups
 
 
 def test_a_version_that_is_none() -> None:

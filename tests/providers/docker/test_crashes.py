@@ -89,10 +89,10 @@ class Faulty(PaperEngine):
 def _faulty(name: str) -> Callable[..., Awaitable[Any]]:
     inner = getattr(PaperEngine, name)
 
-    async def asked(self: Faulty, *given: Any, **more: Any) -> Any:
-        return await self.request(partial(inner, self, *given, **more))
+    async def call(self: Faulty, *arguments: Any, **more: Any) -> Any:
+        return await self.request(partial(inner, self, *arguments, **more))
 
-    return asked
+    return call
 
 
 for _name in (

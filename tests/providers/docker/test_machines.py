@@ -218,8 +218,8 @@ async def test_a_machine_that_is_adopted_needs_no_boot_data(kinds: Kinds) -> Non
         await stage.cluster()
         stage.engine.put("blue-cp-0", {CLUSTER_LABEL: "blue", ROLE_LABEL: "control-plane"})
         stage.engine.made["blue-cp-0"].files |= {STARTED: b"", SUCCEEDED: b""}
-        known = "docker:////blue-cp-0"
-        await stage.machine("cp-0", control_plane=True, data=None, provider_id=known)
+        provider_id = "docker:////blue-cp-0"
+        await stage.machine("cp-0", control_plane=True, data=None, provider_id=provider_id)
         document = await stage.booted("cp-0")
         assert is_provisioned(document)
         assert document["status"]["addresses"]

@@ -30,12 +30,12 @@ BOTH = pytest.mark.parametrize("kinds", [DEV, DOCKER], ids=list(LABELS))
 async def pools(kinds: Kinds) -> AsyncIterator[Stage]:
     """A cluster, and somebody who makes a Machine for each machine of its pools, as core does."""
     async with playing(kinds) as stage:
-        seen = WatchLog(stage.bench.client, None)
-        core = PoolMachines(stage.bench.client, seen, [kinds.machine])
+        log = WatchLog(stage.bench.client, None)
+        core = PoolMachines(stage.bench.client, log, [kinds.machine])
         stage.engine.images |= {"node:1", "node:2"}
-        async with run_services(seen=seen.run, core=core.run):
+        async with run_services(seen=log.run, core=core.run):
             for resource in (kinds.machine, Machine.RESOURCE):
-                await seen.watch(resource)
+                await log.watch(resource)
             await stage.cluster()
             yield stage
 
@@ -129,7 +129,7 @@ async def test_deletion_takes_containers_that_have_no_object_yet(kinds: Kinds) -
 async def test_the_pool_of_upstreams_manager_keeps_its_id(kinds: Kinds) -> None:
     async with pools(kinds) as stage:
         await a_pool(stage)
-        given = {"spec": {"providerID": "other:////blue-dmp-pool"}}
-        await stage.bench.client.patch(kinds.pool, key("pool"), given)
+        patch = {"spec": {"providerID": "other:////blue-dmp-pool"}}
+        await stage.bench.client.patch(kinds.pool, key("pool"), patch)
         pool = await stage.bench.until(kinds.pool, "pool", is_full)
         assert pool["spec"]["providerID"] == "other:////blue-dmp-pool"

@@ -62,15 +62,15 @@ async def test_what_changes_without_an_end_is_reported_once_a_second() -> None:
     async with working(tasks) as woken:
         many = [Operation(f"operation {number}", chat) for number in range(3)]
         task = tasks.start(OWNER, "t", many, 60)
-        seen = set()
+        texts = set()
         while task.is_running:
-            seen.add(str(task))
+            texts.add(str(task))
             await asyncio.sleep(0.005)
-        assert 25 < len(seen) <= 32
-        assert len(woken) <= len(seen) + 1
+        assert 25 < len(texts) <= 32
+        assert len(woken) <= len(texts) + 1
         assert task.description == "layer 999"
         await asyncio.sleep(10)
-        assert len(woken) <= len(seen) + 1
+        assert len(woken) <= len(texts) + 1
 
 
 async def test_the_last_words_of_a_task_are_reported_with_its_end() -> None:

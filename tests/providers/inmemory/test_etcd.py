@@ -58,8 +58,8 @@ async def test_leadership_is_handed_over_by_the_leader_only() -> None:
 async def test_a_removed_member_answers_no_more_and_stays_away() -> None:
     etcd = three()
     removal = str(etcd.members["a"])
-    left = await ask(etcd.dial("b"), REMOVE, ID=removal)
-    assert [member["name"] for member in left["members"]] == ["b", "c"]
+    response = await ask(etcd.dial("b"), REMOVE, ID=removal)
+    assert [member["name"] for member in response["members"]] == ["b", "c"]
     with pytest.raises(Unreachable):
         await ask(etcd.dial("a"), LIST)
     etcd.join("a", "uid-a")

@@ -70,7 +70,7 @@ async def test_a_cluster_gets_an_address_of_its_own(plane: Plane) -> None:
 async def test_a_control_plane_machine_starts_step_by_step_in_upstreams_time(plane: Plane) -> None:
     await plane.cluster("blue")
     await plane.machine("blue", "cp", dev_machine(UPSTREAM), control_plane=True)
-    seen: list[dict[str, str]] = []
+    messages_over_time: list[dict[str, str]] = []
     start = asyncio.get_running_loop().time()
     times: list[float] = []
     while True:
@@ -78,8 +78,8 @@ async def test_a_control_plane_machine_starts_step_by_step_in_upstreams_time(pla
         messages = {type_: reason for type_, (_, reason) in conditions(document or {}).items()}
         messages.pop("Paused", None)
         messages.pop("Ready", None)
-        if messages and (not seen or seen[-1] != messages):
-            seen.append(messages)
+        if messages and (not messages_over_time or messages_over_time[-1] != messages):
+            messages_over_time.append(messages)
             times.append(asyncio.get_running_loop().time() - start)
         if document is not None and is_ready(document):
             break
@@ -87,7 +87,7 @@ async def test_a_control_plane_machine_starts_step_by_step_in_upstreams_time(pla
     vm, node = "WaitingForVMProvisioned", "WaitingForNodeProvisioned"
     wait, done = "WaitingForStartupTimeout", "Provisioned"
     parts = ("VMProvisioned", "NodeProvisioned", "EtcdProvisioned", "APIServerProvisioned")
-    assert seen == [
+    assert messages_over_time == [
         dict(zip(parts, (wait, vm, vm, vm), strict=True)),
         dict(zip(parts, (done, wait, node, node), strict=True)),
         dict(zip(parts, (done, done, wait, wait), strict=True)),
@@ -440,10 +440,10 @@ async def test_a_workload_cluster_collects_garbage_and_empties_namespaces(plane:
     await client.create(CONFIG_MAPS, config_map("other"))
     await client.delete(CONFIG_MAPS, Key("shop", "owner"))
     await settled()
-    left = [
+    remaining = [
         document["metadata"]["name"] for document in (await client.list(CONFIG_MAPS, "shop")).items
     ]
-    assert left == ["other"]
+    assert remaining == ["other"]
     await client.delete(NAMESPACES, Key("", "shop"))
     await settled()
     assert not (await client.list(CONFIG_MAPS, "shop")).items

@@ -151,12 +151,12 @@ async def test_a_machine_that_is_deleted_is_replaced() -> None:
     async with running_plane() as story:
         await begin(story, 2)
         await story.until(MachinePool, "mp", runs(2))
-        kept, removal = sorted(machine.metadata.name for machine in await machines(story))
+        name_left, removal = sorted(machine.metadata.name for machine in await machines(story))
         await story.client.delete(Machine, Key("default", removal))
         await story.until_gone(Machine, removal)
         await story.until(MachinePool, "mp", runs(2))
         names = {machine.metadata.name for machine in await machines(story)}
-        assert kept in names
+        assert name_left in names
         assert removal not in names
 
 
@@ -164,11 +164,11 @@ async def test_the_machine_that_an_autoscaler_chose_goes_first() -> None:
     async with running_plane() as story:
         await begin(story, 3)
         await story.until(MachinePool, "mp", runs(3))
-        *kept, chosen = sorted(machine.metadata.name for machine in await machines(story))
+        *others, chosen = sorted(machine.metadata.name for machine in await machines(story))
         patch = {"metadata": {"annotations": {Annotation.DELETE_MACHINE: "yes"}}}
         await story.merge(Machine, chosen, patch)
         await scaled(story, 2)
-        assert sorted(machine.metadata.name for machine in await machines(story)) == kept
+        assert sorted(machine.metadata.name for machine in await machines(story)) == others
 
 
 async def test_machines_are_spread_over_the_failure_domains() -> None:

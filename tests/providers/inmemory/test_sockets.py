@@ -127,8 +127,8 @@ async def test_a_watch_ends_when_the_cluster_goes() -> None:
                 await plane.bench.client.delete(resource, key(name))
                 await plane.bench.until_gone(resource, name)
             async with asyncio.timeout(LIMIT):
-                seen = [event.type async for event in events if event.type != "BOOKMARK"]
-            assert seen == ["DELETED"]
+                types = [event.type async for event in events if event.type != "BOOKMARK"]
+            assert types == ["DELETED"]
 
 
 async def test_kubectl_reads_a_workload_cluster(tmp_path: Path) -> None:

@@ -49,14 +49,14 @@ def waits(reason: str, of: int) -> Told:
 
 async def seen_until_ready(plane: Plane, name: str) -> list[Told]:
     """All that was told, and nothing else in between."""
-    seen: list[Told] = []
+    results: list[Told] = []
     while True:
         machine = await plane.bench.get(MACHINES, name)
         now = told(machine)
-        if now and (not seen or seen[-1] != now):
-            seen.append(now)
+        if now and (not results or results[-1] != now):
+            results.append(now)
         if machine is not None and is_ready(machine):
-            return seen
+            return results
         await asyncio.sleep(0.1)
 
 
@@ -83,14 +83,14 @@ async def test_what_a_machine_waits_for_has_the_old_names(plane: Plane) -> None:
     await plane.bench.cluster("blue", dev_cluster("blue"))
     await plane.machine("blue", "cp", control_plane=True, bootstrap_data=None)
     await plane.machine("blue", "worker", bootstrap_data=None)
-    seen: list[tuple[Told, Told]] = []
+    results: list[tuple[Told, Told]] = []
     for change in (settled, lambda: plane.bench.cluster_provisioned("blue")):
         await change()
         await settled()
         cp, worker = [await plane.bench.get(MACHINES, name) for name in ("cp", "worker")]
-        seen.append((told(cp), told(worker)))
+        results.append((told(cp), told(worker)))
     both = "WaitingForClusterInfrastructure"
-    assert seen == [
+    assert results == [
         (waits(both, of=4), waits(both, of=2)),
         (waits("WaitingForBootstrapData", of=4), waits("WaitingControlPlaneInitialized", of=2)),
     ]

@@ -110,10 +110,10 @@ def plane(
     )
 
 
-def say(found: ControlPlane, name: str, condition: Condition, *, ago: float = 3600) -> None:
+def say(control_plane: ControlPlane, name: str, condition: Condition, *, ago: float = 3600) -> None:
     """A Machine reports a condition since `ago` seconds."""
-    (value,) = [item for item in found.machines if item.metadata.name == name]
-    conditions.set_condition(value, condition, found.now - timedelta(seconds=ago))
+    (value,) = [item for item in control_plane.machines if item.metadata.name == name]
+    conditions.set_condition(value, condition, control_plane.now - timedelta(seconds=ago))
 
 
 def _control_plane(spec: Document | None, **metadata: Any) -> Document:

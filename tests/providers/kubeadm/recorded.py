@@ -39,10 +39,10 @@ CONFIG: Final = Key("default", "cfg")
 
 def _api_version(record: Record) -> Iterator[str]:
     try:
-        given = {"out": kubeadm_api_version(record["version"]), "error": None}
+        result = {"out": kubeadm_api_version(record["version"]), "error": None}
     except UnsupportedVersion as error:
-        given = {"out": "", "error": str(error)}
-    return compared(record, {**record, **given})
+        result = {"out": "", "error": str(error)}
+    return compared(record, {**record, **result})
 
 
 def _marshalled(record: Record) -> Iterator[str]:
@@ -114,7 +114,7 @@ def _ignition(record: Record, setup: MachineSetup) -> Iterator[str]:
     additions = (record["ignitionSpec"] or {}).get("containerLinuxConfig") or {}
     recorded = record["ignition"]
     try:
-        given = ignition.render_user_data(setup, additions, *files)
+        result = ignition.render_user_data(setup, additions, *files)
     except (ignition.CannotRender, ignition.CannotTranslate) as error:
         if "error" not in recorded:
             yield f"ignition: refused, recorded is a config: {error}"
@@ -122,7 +122,7 @@ def _ignition(record: Record, setup: MachineSetup) -> Iterator[str]:
     if "error" in recorded:
         yield f"ignition: made, recorded is {recorded['error']}"
     else:
-        yield from compared(recorded["out"], given, "ignition")
+        yield from compared(recorded["out"], result, "ignition")
 
 
 def _reconciled(record: Record) -> Iterator[str]:

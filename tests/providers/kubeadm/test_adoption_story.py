@@ -109,10 +109,10 @@ async def test_owned_by_others_machines_keep_it_from_working(hands: Hands) -> No
         " in mixed management mode: lone"
     )
 
-    def told(kcp: KubeadmControlPlane) -> bool:
+    def is_reported(kcp: KubeadmControlPlane) -> bool:
         return any(message in condition.message for condition in kcp.status.conditions)
 
-    kcp = await until(hands, told)
+    kcp = await until(hands, is_reported)
     assert kcp.status.replicas is None
     assert len(await hands.machines()) == 1
 

@@ -34,8 +34,8 @@ def status(*, since: float = 3600, certificates: bool = True) -> Document:
     }
 
 
-def three(**given: bool) -> ControlPlane:
-    control_plane = plane(machine("a"), machine("b"), machine("c"), status=status(**given))
+def three(**statuses: bool) -> ControlPlane:
+    control_plane = plane(machine("a"), machine("b"), machine("c"), status=status(**statuses))
     control_plane.etcd = EtcdState(members=[A, B, C], matches_machines=True)
     return control_plane
 

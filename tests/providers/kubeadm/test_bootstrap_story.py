@@ -73,7 +73,7 @@ async def machine(
     """A Machine and its KubeadmConfig."""
     labels = CONTROL_PLANE if control_plane else LABELS
     reference = {"apiGroup": KubeadmConfig.RESOURCE.group, "kind": "KubeadmConfig", "name": name}
-    (made,) = await plane.create(
+    (machine_object,) = await plane.create(
         {
             "apiVersion": Machine.RESOURCE.api_version,
             "kind": "Machine",
@@ -90,7 +90,7 @@ async def machine(
         "apiVersion": Machine.RESOURCE.api_version,
         "kind": "Machine",
         "name": name,
-        "uid": made["metadata"]["uid"],
+        "uid": machine_object["metadata"]["uid"],
         "controller": True,
     }
     metadata = {"name": name, "namespace": "default", "labels": labels, "ownerReferences": [owner]}

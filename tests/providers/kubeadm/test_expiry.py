@@ -24,7 +24,7 @@ def config(name: str, **metadata: object) -> KubeadmConfig:
 
 
 @pytest.mark.parametrize(
-    ("of", "annotations", "asked"),
+    ("of", "annotations", "is_asked"),
     [
         (machine("m"), {}, True),
         (machine("m", healthy=False), {}, False),  # its Pod may not be there yet
@@ -35,7 +35,7 @@ def config(name: str, **metadata: object) -> KubeadmConfig:
     ids=["healthy", "not healthy", "no node", "deleting", "known"],
 )
 async def test_only_healthy_ones_are_asked_and_once(
-    monkeypatch: pytest.MonkeyPatch, of: Document, annotations: dict[str, str], *, asked: bool
+    monkeypatch: pytest.MonkeyPatch, of: Document, annotations: dict[str, str], *, is_asked: bool
 ) -> None:
     nodes: list[str] = []
     patched: list[str] = []
@@ -56,5 +56,5 @@ async def test_only_healthy_ones_are_asked_and_once(
     control_plane = plane(of, status={"initialization": {"controlPlaneInitialized": True}})
     control_plane.configs["m"] = config("m", annotations=annotations)
     await record_expiries(cast(Dependencies, dependencies), control_plane)
-    assert nodes == (["m"] if asked else [])
-    assert patched == (["ns/m"] if asked else [])
+    assert nodes == (["m"] if is_asked else [])
+    assert patched == (["ns/m"] if is_asked else [])

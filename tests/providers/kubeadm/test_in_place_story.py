@@ -68,22 +68,22 @@ async def test_a_change_that_is_covered_leaves_all_machines_where_they_are(hands
 
 async def test_whoever_is_ill_or_not_wanted_any_more_goes_nevertheless(hands: Hands) -> None:
     await three(hands)
-    ill, unwanted, kept = [machine.key for machine in await hands.machines()]
+    ill, unwanted, healthy = [machine.key for machine in await hands.machines()]
     pod = Key("kube-system", f"kube-scheduler-{ill.name}")
     status = {"conditions": [{"type": "Ready", "status": "False"}]}
     await hands.plane.workload.patch(PODS, pod, {"status": status}, subresource="status")
     hands.updates.left = []
     await change(hands, files("meadow"))
     await until(hands, at(3))
-    assert await names(hands) > {unwanted.name, kept.name}
-    assert {*hands.updates.about} == {unwanted.name, kept.name}
+    assert await names(hands) > {unwanted.name, healthy.name}
+    assert {*hands.updates.about} == {unwanted.name, healthy.name}
     mark = {"metadata": {"annotations": {Annotation.DELETE_MACHINE: ""}}}
     await hands.plane.client.patch(Machine.RESOURCE, unwanted, mark)
     await change(hands, files("pasture"))
     await until(hands, at(3))
-    left = await names(hands)
-    assert not {ill.name, unwanted.name} & left
-    assert kept.name in left
+    remaining = await names(hands)
+    assert not {ill.name, unwanted.name} & remaining
+    assert healthy.name in remaining
 
 
 async def test_what_is_not_covered_is_replaced(hands: Hands) -> None:

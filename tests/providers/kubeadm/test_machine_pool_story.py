@@ -98,9 +98,9 @@ async def test_the_token_lives_until_all_nodes_are_there_and_is_then_rotated(pla
     (first,) = await tokens(plane)
     await nodes(plane, 1)
     await settled(4 * HALF)
-    (kept,) = await tokens(plane)
-    assert kept["metadata"]["name"] == first["metadata"]["name"]
-    assert end_of(kept) > plane.clock()
+    (stored,) = await tokens(plane)
+    assert stored["metadata"]["name"] == first["metadata"]["name"]
+    assert end_of(stored) > plane.clock()
     await nodes(plane, 2)
     await settled(4 * HALF)
     times = {document["metadata"]["name"]: end_of(document) for document in await tokens(plane)}

@@ -147,7 +147,7 @@ def unhealthy(message: str) -> Said:
 
 
 @pytest.mark.parametrize(
-    ("one", "state", "expected"),
+    ("member_machine", "state", "expected"),
     [
         (machine("a"), EtcdState(members=[A]), ("True", "", "", "")),
         (machine("a"), EtcdState(members=[]), unhealthy("Missing etcd member")),
@@ -177,8 +177,8 @@ def unhealthy(message: str) -> Said:
         (machine("a"), EtcdState(), None),
     ],
 )
-def test_members(one: Document, state: EtcdState, expected: Said) -> None:
-    control_plane = plane(one)
+def test_members(member_machine: Document, state: EtcdState, expected: Said) -> None:
+    control_plane = plane(member_machine)
     observe_etcd(control_plane, state)
     assert said(control_plane, "EtcdMemberHealthy") == expected
 

@@ -56,16 +56,16 @@ def test_a_member_without_a_machine_is_judged_by_its_alarms() -> None:
 
 
 def test_a_member_without_a_name_is_that_of_the_only_machine_that_has_none() -> None:
-    found = plane(machine("a"), machine("b"), machine("c"))
-    found.etcd = EtcdState(members=[A, B, NAMELESS])
-    assert etcd_survives(found, without="c")
-    assert not etcd_survives(found, without="a")
+    control_plane = plane(machine("a"), machine("b"), machine("c"))
+    control_plane.etcd = EtcdState(members=[A, B, NAMELESS])
+    assert etcd_survives(control_plane, without="c")
+    assert not etcd_survives(control_plane, without="a")
 
 
 def test_a_member_of_a_machine_without_a_node_is_not_known_to_be_healthy() -> None:
-    found = plane(machine("a"), machine("b"), machine("c", node=False))
-    found.etcd = EtcdState(members=[A, B, C])
-    assert not etcd_survives(found, without="a")
+    control_plane = plane(machine("a"), machine("b"), machine("c", node=False))
+    control_plane.etcd = EtcdState(members=[A, B, C])
+    assert not etcd_survives(control_plane, without="a")
 
 
 @pytest.mark.parametrize(("ready", "survives"), [("True", True), ("Unknown", False)])

@@ -50,12 +50,12 @@ async def test_without_surge_a_machine_goes_before_the_next_one_comes(
     await until(hands, at(3))
     old = {machine.metadata.name for machine in await hands.machines()}
     rollout = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge}}}
-    seen = len(hands.plane.counted.requests)
+    count = len(hands.plane.counted.requests)
     await change(hands, {"version": "v1.35.0", "rollout": rollout})
     await until(hands, at(3, "v1.35.0"))
     new = {machine.metadata.name for machine in await hands.machines()}
     steps: list[str] = []
-    for request in hands.plane.counted.requests[seen:]:
+    for request in hands.plane.counted.requests[count:]:
         verb, path = request.split(" ", 1)
         plural, name = path.split("?")[0].split("/")[-2:]
         if plural == "machines" and verb == "DELETE":

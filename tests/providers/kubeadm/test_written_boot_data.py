@@ -53,10 +53,10 @@ def _ignition(case: dict[str, Any]) -> dict[str, str]:
 def test_ignition_is_upstreams() -> None:
     different = []
     for number, case in enumerate(_CASES):
-        given, recorded = _ignition(case), case["ignition"]
-        same = "error" in given if "error" in recorded else given == recorded
+        result, recorded = _ignition(case), case["ignition"]
+        same = "error" in result if "error" in recorded else result == recorded
         if not same:
-            different.append((number, recorded, given))
+            different.append((number, recorded, result))
     assert different == []
     assert sum("out" in case["ignition"] for case in _CASES) >= 150
 
@@ -68,8 +68,8 @@ def test_cloud_config_is_upstreams() -> None:
         "join-worker": cloudinit.join_worker,
     }
     for case in _CASES:
-        given = writers[case["kind"]](_setup(case), *_configuration(case))
-        assert given == case["cloud_config"]
+        result = writers[case["kind"]](_setup(case), *_configuration(case))
+        assert result == case["cloud_config"]
 
 
 def test_ignition_configs_can_be_read_again() -> None:

@@ -92,8 +92,8 @@ class Dialect:
                 severity = {} if status == "True" else {"severity": "Info", "reason": reason}
                 return {**results, **severity, "lastTransitionTime": now}
             case "metav1":
-                seen = {"observedGeneration": 1, "lastTransitionTime": now}
-                return {**results, "reason": reason, **seen}
+                metadata_fields = {"observedGeneration": 1, "lastTransitionTime": now}
+                return {**results, "reason": reason, **metadata_fields}
             case "custom":
                 return {**results, "mood": "cheerful", "since": 7}
 

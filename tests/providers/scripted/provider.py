@@ -88,8 +88,10 @@ class Provider:
         if resource == self.dialect.machines and (where := self._workload(document)):
             await where.power_off(metadata["name"])
         self.deleted.append(resource.kind.removeprefix(self.dialect.name))
-        left = [finalizer for finalizer in metadata["finalizers"] if finalizer != FINALIZER]
-        await self.client.patch(resource, Key.of(document), {"metadata": {"finalizers": left}})
+        finalizers = [finalizer for finalizer in metadata["finalizers"] if finalizer != FINALIZER]
+        await self.client.patch(
+            resource, Key.of(document), {"metadata": {"finalizers": finalizers}}
+        )
 
     async def _cluster(self, document: Document, _: Document) -> None:
         """A network, and (without a control plane of our own) a load balancer."""

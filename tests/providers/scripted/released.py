@@ -60,11 +60,11 @@ class Cloud:
 
     def crds(self) -> list[Document]:
         """The CRDs that a cluster needs, as they were released."""
-        known = {
+        crds_by_name = {
             crd["metadata"]["name"]: crd for crd in released_crds(f"infrastructure-{self.name}")
         }
         return [
-            known[resource.group_resource]
+            crds_by_name[resource.group_resource]
             for resource in (self.clusters, self.machines, self.templates)
         ]
 
@@ -78,9 +78,9 @@ class Cloud:
 
     def _value(self, variable: re.Match[str]) -> str:
         name, default = variable.groups()
-        known = {"CLUSTER_NAME": self.name, "KUBERNETES_VERSION": VERSION, **self.values}
-        if name in known:
-            return known[name]
+        values = {"CLUSTER_NAME": self.name, "KUBERNETES_VERSION": VERSION, **self.values}
+        if name in values:
+            return values[name]
         if name.endswith("_COUNT"):
             return "1"
         return default or "eA=="

@@ -94,12 +94,12 @@ async def until_available(here: Herd, cluster: Key) -> None:
 async def quiet(here: Herd) -> None:
     """Wait until no object of the namespace has changed for a while."""
     loop = asyncio.get_running_loop()
-    deadline, seen, since = loop.time() + LONGEST, "", loop.time()
+    deadline, state, since = loop.time() + LONGEST, "", loop.time()
     while loop.time() - since < QUIET:
         assert loop.time() < deadline, "the managers never come to rest"
         now = await _versions(here)
-        if now != seen:
-            seen, since = now, loop.time()
+        if now != state:
+            state, since = now, loop.time()
         await asyncio.sleep(1)
 
 

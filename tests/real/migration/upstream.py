@@ -49,18 +49,18 @@ def is_wanted() -> bool:
 def programs() -> Path:
     """The folder with the programs, which are built if the cache has them not."""
     source = (HERE / "go.mod").read_bytes()
-    made = CACHE / f"managers-{hashlib.sha256(source).hexdigest()[:12]}"
-    if made.exists():
-        return made
-    part = made.with_suffix(".part")
+    folder = CACHE / f"managers-{hashlib.sha256(source).hexdigest()[:12]}"
+    if folder.exists():
+        return folder
+    part = folder.with_suffix(".part")
     shutil.rmtree(part, ignore_errors=True)
     shutil.copytree(HERE, part)
     _go(part, "mod", "tidy")
     for name, package in PACKAGES.items():
         sys.stderr.write(f"building upstream's {name}\n")
         _go(part, "build", "-ldflags", "-s -w", "-o", name, f"sigs.k8s.io/cluster-api/{package}")
-    part.rename(made)
-    return made
+    part.rename(folder)
+    return folder
 
 
 def _go(folder: Path, *arguments: str) -> None:
@@ -83,9 +83,9 @@ def running(folder: Path, access: Kubeconfig, *names: str) -> Iterator[None]:
     try:
         yield
     finally:
-        for one in started:
-            one.send_signal(signal.SIGTERM)
-        codes = [one.wait(_END) for one in started]
+        for process in started:
+            process.send_signal(signal.SIGTERM)
+        codes = [process.wait(_END) for process in started]
     assert codes == [0] * len(names), f"they ended with {codes}; see {folder}"
 
 
@@ -121,15 +121,15 @@ def _started(folder: Path, access: Kubeconfig, name: str) -> subprocess.Popen[by
 
 def _certificates(folder: Path) -> Path:
     """A certificate for webhooks that nobody asks."""
-    found = folder / "webhooks"
-    if not found.exists():
-        found.mkdir()
+    folder_there = folder / "webhooks"
+    if not folder_there.exists():
+        folder_there.mkdir()
         now = system_clock()
         authority = pki.new_ca("webhooks", now=now)
         leaf = pki.issue(authority, "webhooks", now=now, names=("localhost",), usages=("server",))
-        (found / "tls.crt").write_bytes(leaf.certificate)
-        (found / "tls.key").write_bytes(leaf.key)
-    return found
+        (folder_there / "tls.crt").write_bytes(leaf.certificate)
+        (folder_there / "tls.key").write_bytes(leaf.key)
+    return folder_there
 
 
 def main() -> None:

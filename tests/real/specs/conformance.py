@@ -61,8 +61,8 @@ def build() -> None:
     """Have the programs, and the archive of what Pods call."""
     if not (FOLDER / "go.mod").exists():
         FOLDER.mkdir(parents=True, exist_ok=True)
-        for one in HERE.iterdir():
-            shutil.copy(one, FOLDER)
+        for path in HERE.iterdir():
+            shutil.copy(path, FOLDER)
         _go("mod", "tidy")
     for name, (*command, package) in PROGRAMS.items():
         if not (FOLDER / name).exists():
@@ -89,13 +89,13 @@ def _go(*command: str) -> None:
 
 def archives(folder: Path) -> Mapping[str, Path]:
     """The archives of the images of Pods, by their names. folder: where they are written."""
-    found = {}
+    paths = {}
     for tag, start in POD_IMAGES.items():
         path = folder / f"{tag.rpartition('/')[2].partition(':')[0]}.tar"
         with path.open("wb") as target:
             write_image(target, tag, [_tools(), _own()], start)
-        found[path.name] = path
-    return found
+        paths[path.name] = path
+    return paths
 
 
 async def load_image(engine: Engine, folder: Path) -> None:
@@ -120,7 +120,7 @@ def _tools() -> bytes:
 
 
 def _own() -> bytes:
-    links = {f"usr/local/bin/{one}": "/bin/busybox" for one in _APPLETS}
+    links = {f"usr/local/bin/{applet}": "/bin/busybox" for applet in _APPLETS}
     return layer({"agnhost": FOLDER / "agnhost"}, {**links, "agnhost-2": "/agnhost"})
 
 

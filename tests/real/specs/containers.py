@@ -99,10 +99,10 @@ def with_digests(names: str, mapping: str) -> str:
     names: the engine's file. mapping: a text that names images of kind with tag and digest.
     """
     document = json.loads(names)
-    known = document["Repositories"].get(NODES, {})
+    digests = document["Repositories"].get(NODES, {})
     for tag, digest in re.findall(rf"{NODES}:([\w.-]+)@(sha256:[0-9a-f]{{64}})", mapping):
-        if image := known.get(f"{NODES}:{tag}"):
-            known[f"{NODES}@{digest}"] = image
+        if image := digests.get(f"{NODES}:{tag}"):
+            digests[f"{NODES}@{digest}"] = image
     return json.dumps(document)
 
 

@@ -112,9 +112,9 @@ def _listed(rest: list[str]) -> str:
     nodes = sorted(path.parent for path in _folder().glob("*/pid"))
     wanted = next((text for text in rest if text.startswith("label=")), "").partition("=")[2]
     cluster = wanted.partition("=")[2]
-    known = [(node.name, (node / "cluster").read_text()) for node in nodes]
+    clusters = [(node.name, (node / "cluster").read_text()) for node in nodes]
     return "\n".join(
-        name if "{{.Names}}" in rest else of for name, of in known if cluster in ("", of)
+        name if "{{.Names}}" in rest else of for name, of in clusters if cluster in ("", of)
     )
 
 

@@ -81,8 +81,8 @@ def names(state: ClusterState) -> dict[str, str]:
 async def test_every_upgrade_comes_to_its_end_and_never_leaves_the_skew(
     upgrade: tuple[list[str], str, dict[str, str]], most: int, seed: int
 ) -> None:
-    known, wanted, has = upgrade
-    klass: Document = {"spec": {"kubernetesVersions": known}}
+    minor_versions, wanted, has = upgrade
+    klass: Document = {"spec": {"kubernetesVersions": minor_versions}}
     change = wants(wanted, most)
     current = settled(await made(change), **has)
     machinery, entries = Machinery(current, Random(seed)), [has]
@@ -103,4 +103,4 @@ async def test_every_upgrade_comes_to_its_end_and_never_leaves_the_skew(
             assert 0 <= minor(after["plane"]) - minor(after[name]) <= 3
     for name in has:
         ways = [entry[name] for entry in entries]
-        assert ways == sorted(ways, key=known.index), "nothing goes back"
+        assert ways == sorted(ways, key=minor_versions.index), "nothing goes back"

@@ -60,8 +60,8 @@ async def test_a_control_plane_takes_the_wanted_version_when_it_is_stable(
     result, desired = await asked(settled(await made(), **has))
     upgrade = result.upgrades.control_plane
     assert versions(desired)["plane"] == wanted
-    seen = {"pending", "provisioning", "upgrading", "starting", "waiting_for_workers"}
-    assert {text for text in seen if getattr(upgrade, text)} == flags
+    flag_names = {"pending", "provisioning", "upgrading", "starting", "waiting_for_workers"}
+    assert {text for text in flag_names if getattr(upgrade, text)} == flags
 
 
 async def test_a_control_plane_waits_for_workers_that_are_upgrading() -> None:
@@ -77,18 +77,18 @@ async def test_a_control_plane_waits_for_workers_that_are_upgrading() -> None:
 async def test_an_upgrade_over_several_minors_continues_step_by_step() -> None:
     """The control plane goes first; workers take one step, when it is where they will be."""
     current = settled(await made(), plane=OLD, md=OLD, mp=OLD)
-    seen = []
+    steps = []
     for _ in range(20):
         result, desired = await asked(current, None, CHAIN)
         if versions(desired) == versions(current):
             break
         step = {"plan": list(result.upgrades.control_plane.plan), **versions(desired)}
-        seen.append(step)
+        steps.append(step)
         annotations = desired.cluster.metadata.annotations
         assert annotations == {"topology.internal.cluster.x-k8s.io/upgrade-step": step["plane"]}
         written = written_of(result, current, desired)
         current = settled(desired, **written, running=written["plane"])
-    assert seen == [
+    assert steps == [
         {"plan": [MIDDLE, NEW], "plane": MIDDLE, "md": OLD, "mp": OLD},
         {"plan": [NEW], "plane": NEW, "md": OLD, "mp": OLD},
         {"plan": [], "plane": NEW, "md": NEW, "mp": NEW},

@@ -72,9 +72,9 @@ def of_class(*patches: Document, variables: Mapping[str, str] | None = None) -> 
     }
 
 
-def values(**given: Any) -> list[Document]:
+def values(**by_name: Any) -> list[Document]:
     """Variables of a topology."""
-    return [{"name": name, "value": value} for name, value in given.items()]
+    return [{"name": name, "value": value} for name, value in by_name.items()]
 
 
 async def result(

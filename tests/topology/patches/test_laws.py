@@ -161,8 +161,8 @@ def test_an_extension_that_says_the_same_makes_the_same(drawn: list[Any]) -> Non
 
 def _specs(objects: list[Document] | None) -> list[Any]:
     """Names of objects differ from one desired state to the next."""
-    left = ("machineTemplate",)
+    excluded = ("machineTemplate",)
     return [
-        {key: value for key, value in obj["spec"].items() if key not in left}
+        {key: value for key, value in obj["spec"].items() if key not in excluded}
         for obj in objects or ()
     ]

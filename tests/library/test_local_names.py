@@ -1,0 +1,63 @@
+"""Parameters and local variables have nouns as names."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.library.local_names import vague_names
+from tests.library.sentences import files
+
+TREES = ("src", "providers", "tests", "benchmarks", "examples")
+UNREAD = (
+    "providers/hosts/",
+    "src/kapy/providers/docker/",
+    "src/kapy/testing/simulation/",
+    "tests/real_clusters/",
+    "tests/testing/",
+)
+"""Folders whose names nobody has read yet: the list may only become shorter."""
+
+
+def test_parameters_and_variables_are_named_by_what_they_are() -> None:
+    names = [
+        name
+        for path, text in files(TREES, ".py")
+        if not path.startswith(UNREAD)
+        for name in vague_names(path, text)
+    ]
+    assert names == []
+
+
+@pytest.mark.parametrize("folder", UNREAD)
+def test_a_folder_that_has_none_leaves_the_list(folder: str) -> None:
+    texts = [(path, text) for path, text in files(TREES, ".py") if path.startswith(folder)]
+    assert any(name for path, text in texts for name in vague_names(path, text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(known): ...",
+        "def f():\n    for one in (): ...",
+        "x = [one for one in ()]",
+        "x = lambda given: given",
+        "def f():\n    match 1:\n        case found: ...",
+        "def f():\n    while (left := 1): ...",
+        "def f(right):\n    def g(left): ...",
+    ],
+)
+def test_a_vague_name_is_found(text: str) -> None:
+    assert len(list(vague_names("x.py", text))) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(left, right): ...",
+        "class A:\n    known: int",
+        "def f():\n    class A:\n        known: int",
+        "def f():\n    print(known)",
+    ],
+)
+def test_other_names_are_left_alone(text: str) -> None:
+    assert list(vague_names("x.py", text)) == []
