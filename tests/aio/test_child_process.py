@@ -105,7 +105,7 @@ async def test_a_stop_right_after_the_start_is_heard(tmp_path: Path) -> None:
         assert child.returncode == -signal.SIGTERM
 
 
-async def test_what_is_no_program_is_told(tmp_path: Path) -> None:
+async def test_starting_a_missing_or_unreadable_program_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         await ChildProcess.start(["no-such-program"])
     unreadable = tmp_path / "program"

@@ -84,7 +84,7 @@ async def test_a_peer_that_does_not_read_is_waited_for() -> None:
             await receiver.until(1)
 
 
-async def test_what_was_sent_before_the_end_arrives_and_later_frames_go_nowhere() -> None:
+async def test_data_sent_before_the_end_arrives_and_later_frames_are_dropped() -> None:
     here, there = socket.socketpair()
     receiver = End()
     async with receiver.at(there), End().at(here) as sender:

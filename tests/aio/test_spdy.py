@@ -30,7 +30,9 @@ def heard(session: Session, data: bytes, step: int) -> list[Event]:
     st.binary(max_size=200),
     st.integers(1, 50),
 )
-def test_what_is_reported_is_heard(headers: list[dict[str, str]], data: bytes, step: int) -> None:
+def test_sent_headers_and_data_arrive(
+    headers: list[dict[str, str]], data: bytes, step: int
+) -> None:
     client, server = Session(client=True), Session(client=False)
     streams = [client.open(header) for header in headers]
     for stream in streams:
@@ -84,6 +86,6 @@ def test_the_end_of_a_connection_is_heard() -> None:
         "80030001 0000000e 00000001 00000000 0000 ffffffff",  # nothing that was compressed
     ],
 )
-def test_what_is_no_spdy_is_refused(wrong: str) -> None:
+def test_bytes_that_are_not_spdy_are_refused(wrong: str) -> None:
     with pytest.raises(NotSpdy):
         list(Session(client=False).receive(bytes.fromhex(wrong)))

@@ -12,7 +12,7 @@ from kapy._aio.tracing import propagation_headers, span
 from tests.spans import spans_told
 
 
-def test_spans_lie_in_each_other_and_know_what_went_wrong(
+def test_spans_nest_and_record_failures(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     result = spans_told(monkeypatch)

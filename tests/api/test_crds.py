@@ -81,7 +81,7 @@ def test_a_crd_is_the_released_one(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in OURS if kind in RELEASED])
-def test_who_converts_on_any_kubernetes_is_who_the_released_one_names(kind: str) -> None:
+def test_crds_for_any_kubernetes_have_the_released_conversion_webhook(kind: str) -> None:
     assert for_kubernetes(OURS[kind])["spec"]["conversion"] == RELEASED[kind]["spec"]["conversion"]
 
 
@@ -101,6 +101,6 @@ def undescribed(schema: Document, path: str = "") -> Iterator[str]:
 
 
 @pytest.mark.parametrize("kind", OURS)
-def test_every_field_says_what_it_is(kind: str) -> None:
+def test_every_field_has_a_description(kind: str) -> None:
     for version in OURS[kind]["spec"]["versions"]:
         assert list(undescribed(version["schema"]["openAPIV3Schema"])) == []

@@ -87,7 +87,7 @@ def test_defaults(document: Document, path: str, expected: Any) -> None:
     assert document == before
 
 
-def test_a_deployment_selects_what_its_template_makes() -> None:
+def test_a_deployment_selects_the_machines_of_its_template() -> None:
     document = default(named(CORE, "MachineDeployment", {"clusterName": "c"}))
     labels = {"cluster.x-k8s.io/cluster-name": "c", "cluster.x-k8s.io/deployment-name": "one"}
     assert document["spec"]["selector"]["matchLabels"] == labels
@@ -116,7 +116,7 @@ def test_a_bound_that_is_no_number_is_refused() -> None:
 
 
 @pytest.mark.parametrize("spec", [None, "text", 7, ["list"], {"template": "text"}])
-def test_what_has_the_wrong_type_is_left_for_the_schema(spec: Any) -> None:
+def test_defaulting_leaves_values_of_a_wrong_type_for_the_schema(spec: Any) -> None:
     for kind in ("Machine", "MachineSet", "MachineDeployment"):
         document = default(named(CORE, kind, spec))
         if spec is not None and not isinstance(spec, dict):

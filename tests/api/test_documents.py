@@ -71,12 +71,12 @@ def test_an_object_of_another_kind_is_refused_by_name() -> None:
         validate({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}})
 
 
-def test_an_unknown_version_says_which_are_served() -> None:
+def test_an_unknown_version_is_an_error_that_lists_the_served_ones() -> None:
     with pytest.raises(ConversionError, match=r"cluster.x-k8s.io/v1beta1, cluster.x-k8s.io/v1beta"):
         convert(machine(), "cluster.x-k8s.io/v1alpha4")
 
 
-def test_a_reference_whose_version_nobody_knows_is_named() -> None:
+def test_a_reference_of_an_unknown_version_is_named() -> None:
     with pytest.raises(ConversionError, match=r"Machine default/m .*spec.infrastructureRef"):
         convert(machine(), "cluster.x-k8s.io/v1beta1")
 

@@ -52,5 +52,5 @@ def test_nothing_is_kept_where_bytecode_is_not(
     assert list(sources.rglob("*.json")) == []
 
 
-def test_what_is_kept_is_what_the_structs_say() -> None:
+def test_the_cached_crds_equal_printed_ones() -> None:
     assert crds() == print_crds()

@@ -13,7 +13,7 @@ PAGES = pages()
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_what_the_structs_say(name: str) -> None:
+def test_a_page_shows_the_fields_of_the_structs(name: str) -> None:
     """`make reference` writes them."""
     assert (FOLDER / name).read_text() == PAGES[name]
 

@@ -37,7 +37,7 @@ def a_machine(**more: Any) -> Document:
         {"conditions": [{"type": "Ready", "status": "True", "reason": "R", "message": ""}]},
     ],
 )
-def test_what_was_read_is_written_again(status: Document) -> None:
+def test_a_decoded_status_is_encoded_unchanged(status: Document) -> None:
     document = a_machine(status=status)
     assert to_document(read(document, Machine)) == document
 
@@ -96,7 +96,7 @@ def test_names_on_the_wire_are_upstreams() -> None:
     assert to_document(machine)["spec"]["providerID"] == "in-memory:///m"
 
 
-def test_what_this_version_does_not_know_still_decodes() -> None:
+def test_values_unknown_to_this_version_are_decoded() -> None:
     machine = read(a_machine(status={"phase": "Dreaming", "mood": "fine"}), Machine)
     assert machine.status.phase == "Dreaming"
 

@@ -124,7 +124,7 @@ def test_coredns_is_upgraded_and_never_downgraded(
     assert [field for _, field in found(tagged(after), tagged(before))] == expected
 
 
-def test_a_template_is_immutable_and_says_what_changed() -> None:
+def test_an_error_of_a_changed_template_names_the_changed_fields() -> None:
     change: Document = {
         "spec": {"template": {"spec": {"backend": {"inMemory": None, "docker": {}}}}}
     }
@@ -138,7 +138,7 @@ def test_labels_of_a_template_may_change() -> None:
     assert found(apply(TEMPLATE, change), TEMPLATE) == []
 
 
-def test_an_error_never_repeats_what_may_be_a_secret() -> None:
+def test_an_error_never_repeats_possible_secrets() -> None:
     secret = {"secret": {"name": "s", "key": "k"}}
     files = [{"path": "/a", "content": "hunter2", "contentFrom": secret}]
     users = [{"name": "u", "passwd": "hunter2", "passwdFrom": secret}]
@@ -147,7 +147,7 @@ def test_an_error_never_repeats_what_may_be_a_secret() -> None:
     assert "hunter2" not in " ".join(map(str, errors))
 
 
-def test_gates_open_what_they_guard() -> None:
+def test_a_gate_allows_its_fields() -> None:
     ignition = apply(CONFIG, {"spec": {"format": "ignition"}})
     assert found(ignition) == [("Forbidden", "spec.format")]
     assert found(ignition, kubeadm_bootstrap_format_ignition=True) == []

@@ -88,7 +88,9 @@ def wanted(verb: str, resource: str = "", path: str | None = None, **more: Any) 
         ({"nonResourceURLs": ["*"], "verbs": ["*"]}, wanted("get", "pods"), False),
     ],
 )
-def test_what_a_rule_allows(access_rule: Document, attributes: Attributes, answer: bool) -> None:
+def test_an_rbac_rule_allows_matching_requests_only(
+    access_rule: Document, attributes: Attributes, answer: bool
+) -> None:
     assert allows(access_rule, attributes) is answer
 
 
@@ -136,7 +138,9 @@ def test_what_a_rule_allows(access_rule: Document, attributes: Attributes, answe
         ),
     ],
 )
-def test_what_rules_lack(owned: list[Document], wanted: list[Document], lacking: list[str]) -> None:
+def test_uncovered_rules_are_the_missing_permissions(
+    owned: list[Document], wanted: list[Document], lacking: list[str]
+) -> None:
     assert [format_rule(document) for document in uncovered_rules(owned, wanted)] == lacking
 
 
@@ -234,7 +238,7 @@ async def test_aggregated_roles_have_the_rules_of_those_that_they_choose() -> No
             assert mine in (await admin.get(f"{roles}/{name}"))["rules"], name
 
 
-async def test_nobody_grants_what_he_lacks() -> None:
+async def test_nobody_can_grant_permissions_that_they_lack() -> None:
     async with running() as admin:
         alice = Asking(admin.server, ALICE)
         manage = {
@@ -299,7 +303,7 @@ def test_no_header_wishes_nothing_and_a_wish_needs_a_user() -> None:
         ([("user", "system:anonymous")], User("system:anonymous", ("system:unauthenticated",))),
     ],
 )
-def test_whom_headers_make(headers: list[tuple[str, str]], user: User) -> None:
+def test_impersonation_headers_map_to_a_user(headers: list[tuple[str, str]], user: User) -> None:
     assert ImpersonationAuthorizer()(_wish(*headers), wanted("get", "pods"), lambda _: "") == user
 
 
@@ -371,7 +375,7 @@ async def test_a_token_is_its_service_account_until_either_is_gone() -> None:
             authentication.authenticate(f"Bearer {token}", None)
 
 
-async def test_what_makes_a_token_bad() -> None:
+async def test_invalid_tokens_are_refused() -> None:
     now = loop_clock()
     later = timedelta()
     server = Server.open(None, clock=lambda: now() + later)

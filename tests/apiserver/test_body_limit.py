@@ -58,7 +58,7 @@ async def test_a_body_that_is_too_large_is_refused(
     ("headers", "parts"),
     [({"transfer-encoding": "chunked"}, 4), ({"content-length": str(LIMIT + 1)}, 0)],
 )
-async def test_what_is_too_large_is_not_read_to_its_end(
+async def test_an_oversized_body_is_not_read_to_its_end(
     headers: dict[str, str], parts: int
 ) -> None:
     received = 0

@@ -64,7 +64,7 @@ async def program(*rules: Document) -> AsyncIterator[tuple[Client, Client, Built
         server.close()
 
 
-async def test_a_program_may_what_its_rules_say_and_nothing_else() -> None:
+async def test_a_program_has_exactly_the_permissions_of_its_rules() -> None:
     async with program(rule(CONFIG_MAPS, *READ)) as (client, _, rights):
         for _ in range(2):  # the second time it is known
             assert (await client.get(CONFIG_MAPS, KEY))["metadata"]["name"] == "a"
@@ -79,7 +79,7 @@ async def test_a_program_may_what_its_rules_say_and_nothing_else() -> None:
         }
 
 
-async def test_to_apply_what_is_not_there_takes_the_right_to_create() -> None:
+async def test_applying_a_new_object_needs_the_create_permission() -> None:
     wanted = {"data": {"a": "b"}}
     async with program(rule(CONFIG_MAPS, "get", "patch")) as (client, _, _):
         await client.apply(CONFIG_MAPS, named("a", **wanted), field_manager="program")
@@ -119,7 +119,7 @@ async def test_a_right_to_one_object_is_none_to_others() -> None:
                 await client.get(CONFIG_MAPS, Key("default", "b"))
 
 
-async def test_who_is_somebody_else_has_none_of_it() -> None:
+async def test_another_user_has_none_of_the_built_in_permissions() -> None:
     async with program(rule(CONFIG_MAPS, *READ)) as (_, admin, _):
         other = User("other", PROGRAM.groups)
         review = {

@@ -190,7 +190,7 @@ def lost_object(directory: Path) -> None:
         (lost_object, "missing or of an earlier revision"),
     ],
 )
-def test_what_is_missing_is_refused_until_the_loss_is_accepted(
+def test_a_store_with_missing_data_is_refused_until_the_loss_is_accepted(
     tmp_path: Path, fault: Callable[[Path], object], says: str
 ) -> None:
     log = filled(tmp_path / "here")
@@ -207,9 +207,7 @@ def test_what_is_missing_is_refused_until_the_loss_is_accepted(
 
 
 @pytest.mark.parametrize("fault", [gone("store.db-wal"), gone("store.mark"), lost_object])
-def test_no_copy_is_taken_of_what_is_not_complete(
-    tmp_path: Path, fault: Callable[[Path], object]
-) -> None:
+def test_an_incomplete_store_is_not_copied(tmp_path: Path, fault: Callable[[Path], object]) -> None:
     log = filled(tmp_path / "here")
     there = copy_of(log, tmp_path / "there")
     copy_store(tmp_path / "here" / "store.db", tmp_path / "running")
@@ -270,7 +268,7 @@ def test_the_mark_is_written_between_the_commit_and_the_answer(
     log.close()
 
 
-def test_what_cannot_be_marked_is_not_acknowledged(
+def test_a_write_that_cannot_be_marked_is_not_acknowledged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = filled(tmp_path)
@@ -299,7 +297,7 @@ def test_a_torn_slot_leaves_the_other_one(tmp_path: Path, torn: int) -> None:
 
 
 @pytest.mark.parametrize(("flushed", "refused"), [("NORMAL", False), ("FULL", True)])
-def test_a_machine_that_ended_may_lose_only_what_was_not_promised(
+def test_a_crashed_machine_loses_only_unacknowledged_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flushed: sqlite.Synchronous, refused: bool
 ) -> None:
     """After a loss of power the log may end earlier than the mark: without power-loss durability

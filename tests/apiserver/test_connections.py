@@ -126,7 +126,7 @@ async def test_idle_connections_of_users_make_room_before_those_of_administrator
 
 
 @pytest.mark.parametrize("seed", range(20))
-async def test_the_bounds_hold_whatever_happens(seed: int) -> None:
+async def test_connection_limits_hold_under_random_use(seed: int) -> None:
     random = Random(seed)
     limit = ConnectionLimit(random.choice((8, 16, 40)))
     there: list[Connection] = []
@@ -310,7 +310,7 @@ def test_memory_bounds_connections_where_descriptors_do_not(
     connection_limit.process_limit.cache_clear()
 
 
-async def test_what_ends_connections_is_logged_once_in_a_while(
+async def test_the_reasons_for_ended_connections_are_logged_at_intervals(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     limit = ConnectionLimit(8)

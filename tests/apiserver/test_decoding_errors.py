@@ -46,7 +46,9 @@ def test_a_struct_within_a_struct_is_named() -> None:
         ({"metadata": {"creationTimestamp": 1}}, "number into Go value of type string"),
     ],
 )
-def test_what_is_no_object_is_reported_without_json(document: Any, message: str) -> None:
+def test_a_document_that_is_not_an_object_is_reported_without_json(
+    document: Any, message: str
+) -> None:
     with pytest.raises(WrongType) as caught:
         from_unstructured(document, "core.v1.ConfigMap")
     assert message in str(caught.value)

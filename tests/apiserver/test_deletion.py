@@ -155,7 +155,7 @@ async def test_a_definition_goes_after_its_objects() -> None:
         assert (await asking.ask("GET", GIZMOS))[0] == 404
 
 
-async def test_deletecollection_takes_what_a_selector_takes() -> None:
+async def test_deletecollection_deletes_the_selected_objects() -> None:
     async with running() as asking:
         for name, kind in (("a", "x"), ("b", "x"), ("c", "y")):
             await asking.create(CONFIG_MAPS, config_map(name, labels={"kind": kind}))

@@ -41,7 +41,7 @@ def made(resource: Resource, spec: Document, **more: Any) -> Document:
     return {**kind, "metadata": metadata, "spec": spec, **more}
 
 
-async def test_discovery_reports_what_kubernetes_1_36_serves(client: Client) -> None:
+async def test_discovery_lists_the_device_kinds_of_kubernetes_1_36(client: Client) -> None:
     document = await client.raw("GET", f"/apis/{GROUP}/v1")
     assert [(resource["name"], resource["namespaced"]) for resource in document["resources"]] == [
         ("deviceclasses", False),

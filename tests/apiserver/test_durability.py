@@ -104,7 +104,7 @@ def said_by(messages: Lines, verb: str) -> Iterable[list[str]]:
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, AT_A_TIME))
-def test_what_was_acknowledged_survives(tmp_path: Path, first: int) -> None:
+def test_acknowledged_writes_survive_a_kill(tmp_path: Path, first: int) -> None:
     stored: dict[str, str] = {}
     revision = 0
     watcher = Watcher()

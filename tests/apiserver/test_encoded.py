@@ -98,7 +98,7 @@ async def test_events_are_the_same_over_the_network(tmp_path: Path, directory: b
         assert await lines(asking, GIZMOS, 1) == [{"type": "ADDED", "object": document_left}]
 
 
-async def test_what_a_changed_definition_makes_of_stored_objects_is_what_is_listed(
+async def test_lists_show_stored_objects_by_the_changed_definition(
     tmp_path: Path,
 ) -> None:
     """Objects that were read before the change, after it, and after a start read the same."""
@@ -138,7 +138,7 @@ def test_equal_sets_of_fields_are_one() -> None:
     assert (value["time"], two) == ("1", entry("2"))
 
 
-async def test_what_is_encoded_already_is_audited_as_a_document(tmp_path: Path) -> None:
+async def test_pre_encoded_objects_are_audited_as_documents(tmp_path: Path) -> None:
     async with served(tmp_path) as asking:
         await asking.create(GIZMOS, gizmo("a"))
         reply = await asking.transport(Request("GET", GIZMOS, {}, {}, b""))

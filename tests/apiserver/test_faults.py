@@ -81,7 +81,7 @@ def locked(_: Asking, directory: Path) -> Iterator[None]:
         (locked, "locked.*another program holds a lock"),
     ],
 )
-async def test_what_passes_is_survived(
+async def test_the_store_survives_temporary_faults(
     tmp_path: Path, fault: Callable[[Asking, Path], AbstractContextManager[None]], says: str
 ) -> None:
     async with running(tmp_path) as asking:
@@ -130,7 +130,7 @@ def restored(directory: Path) -> None:
         (restored, "another program has changed"),
     ],
 )
-async def test_what_cannot_be_trusted_is_not_written_to(
+async def test_a_replaced_or_damaged_store_file_is_not_written_to(
     tmp_path: Path, fault: Callable[[Path], None], says: str
 ) -> None:
     async with running(tmp_path) as asking:
@@ -144,7 +144,7 @@ async def test_what_cannot_be_trusted_is_not_written_to(
         assert await asking.names(CONFIG_MAPS) == ["before"]
 
 
-async def test_what_another_program_writes_is_noticed(tmp_path: Path) -> None:
+async def test_writes_of_another_program_to_the_database_are_noticed(tmp_path: Path) -> None:
     async with running(tmp_path) as asking:
         await asking.create(CONFIG_MAPS, config_map("a"))
         with closing(sqlite3.connect(tmp_path / "store.db")) as other:

@@ -47,7 +47,7 @@ def test_the_first_media_type_that_there_is_counts(header: str, expected: MediaT
         "," * 100_000,
     ],
 )
-def test_what_there_is_not_is_refused(header: str) -> None:
+def test_unsupported_media_types_are_refused(header: str) -> None:
     with pytest.raises(NotAcceptable, match="application/yaml"):
         negotiate({"accept": header})
 

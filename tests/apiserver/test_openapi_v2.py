@@ -77,7 +77,7 @@ async def test_it_describes_every_kind_and_where_it_is_asked_for() -> None:
     }
 
 
-async def test_what_it_has_no_word_for_is_left_open() -> None:
+async def test_types_without_an_openapi_v2_form_are_left_open() -> None:
     fields = (await described())["definitions"]["dev.example.v1.Widget"]["properties"]
     assert fields["size"] == {"x-kubernetes-int-or-string": True}
     assert fields["note"] == {"description": "Words."}

@@ -98,7 +98,7 @@ def test_images_of_pods_have_no_blanks_around_them() -> None:
         ({"resources": {"limits": {"memory": "1m"}}}, "fractional byte value"),
     ],
 )
-def test_what_is_unwise_in_a_pod_is_reported(container: Document, message: str) -> None:
+def test_unwise_container_settings_cause_warnings(container: Document, message: str) -> None:
     warnings = list(pod_warnings(spec_of(container), "spec"))
     assert len(warnings) == bool(message)
     assert all(message in text for text in warnings)
@@ -174,7 +174,7 @@ async def refusal(me: Asking, spec: Document) -> str:
     return str(body["message"])
 
 
-async def test_a_service_cannot_have_what_is_not_there() -> None:
+async def test_a_service_with_unavailable_features_is_refused() -> None:
     async with running() as me:
         dual = await refusal(me, {"ipFamilyPolicy": "RequireDualStack"})
         assert "this cluster is not configured for dual-stack services" in dual

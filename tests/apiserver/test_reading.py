@@ -60,7 +60,7 @@ async def test_a_list_of_an_exact_version_is_of_that_time() -> None:
         assert await asking.names(CONFIG_MAPS, **query) == ["a", "b", "c"]
 
 
-async def test_a_watch_reports_what_happens() -> None:
+async def test_a_watch_reports_changes() -> None:
     async with running() as asking, asking.watching(CONFIG_MAPS) as stream:
         await asking.create(CONFIG_MAPS, config_map("a"))
         await asking.merge(f"{CONFIG_MAPS}/a", {"data": {"x": "y"}})
@@ -93,7 +93,7 @@ async def test_a_watch_from_too_long_ago_is_expired() -> None:
         assert (status, body["reason"]) == (410, "Expired")
 
 
-async def test_a_watch_from_what_another_server_told_is_expired() -> None:
+async def test_a_watch_from_the_version_of_another_server_is_expired() -> None:
     async with running() as asking:
         await asking.create(CONFIG_MAPS, config_map("a"))
         later = str(asking.server.store.revision + 1)
@@ -128,7 +128,7 @@ async def test_initial_events_end_with_a_bookmark() -> None:
             }
 
 
-async def test_bookmarks_come_to_whom_asked_and_say_how_far_one_is() -> None:
+async def test_requested_bookmarks_report_the_current_version() -> None:
     async with (
         running() as asking,
         asking.watching(CONFIG_MAPS, allowWatchBookmarks="true") as stream,

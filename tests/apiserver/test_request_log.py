@@ -27,7 +27,7 @@ def fields(caplog: pytest.LogCaptureFixture) -> list[tuple[str, dict[str, Any]]]
     ]
 
 
-async def test_a_line_says_who_asked_for_what_and_how_long_it_took(
+async def test_a_line_has_user_resource_and_duration(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, NAME)
@@ -74,7 +74,7 @@ def test_secrets_in_a_query_are_not_logged(
     ("seconds", "stream", "level"),
     [(0.5, False, "INFO"), (1.5, False, "WARNING"), (90.0, True, "INFO")],
 )
-def test_what_took_long_is_reported_louder(
+def test_slow_requests_are_logged_as_warnings(
     seconds: float, stream: bool, level: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, NAME)

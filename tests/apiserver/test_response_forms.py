@@ -25,7 +25,7 @@ from kapy.kube.errors import TooLarge
         ("meta.v1.LabelSelector", {"matchLabels": None}, {}, []),
     ],
 )
-def test_go_structs_keep_what_go_keeps(
+def test_go_structs_keep_the_fields_that_go_keeps(
     struct: str, document: dict[str, Any], expected: dict[str, Any], unknown: list[str]
 ) -> None:
     dropped: list[str] = []
@@ -59,7 +59,7 @@ def test_a_value_of_the_wrong_type_is_named(document: dict[str, Any], sentence: 
         (b"nul", "unexpected end of JSON input"),
     ],
 )
-def test_go_says_what_is_wrong_with_json(raw: bytes, sentence: str) -> None:
+def test_json_errors_are_worded_like_gos(raw: bytes, sentence: str) -> None:
     assert syntax_error(raw) == sentence
 
 

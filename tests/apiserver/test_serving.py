@@ -63,7 +63,7 @@ async def served() -> AsyncIterator[tuple[str, Server]]:
     server.close()
 
 
-async def test_a_client_certificate_says_who_one_is(tmp_path: Any) -> None:
+async def test_a_client_certificate_authenticates_its_user(tmp_path: Any) -> None:
     async with served() as (url, _), aiohttp.ClientSession() as session:
         path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
@@ -83,7 +83,7 @@ async def test_a_client_certificate_says_who_one_is(tmp_path: Any) -> None:
         ("Basic x", 403),
     ],
 )
-async def test_a_token_says_who_one_is(tmp_path: Any, header: str, status: int) -> None:
+async def test_a_token_authenticates_its_user(tmp_path: Any, header: str, status: int) -> None:
     headers = {"Authorization": header} if header else {}
     async with (
         served() as (url, _),
@@ -127,7 +127,7 @@ async def test_a_body_that_is_too_large_is_refused(tmp_path: Any) -> None:
             assert reply.status == 413
 
 
-async def test_a_watch_whose_client_left_is_forgotten(tmp_path: Any) -> None:
+async def test_a_watch_ends_when_its_client_leaves(tmp_path: Any) -> None:
     headers = {"Authorization": "Bearer good"}
     async with served() as (url, server), aiohttp.ClientSession(headers=headers) as session:
         path = f"{url}/api/v1/namespaces/default/configmaps"

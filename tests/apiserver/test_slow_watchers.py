@@ -27,7 +27,7 @@ def large(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("bound", "value"), [("LIMIT", 3), ("BYTES", 350_000)])
-async def test_a_watcher_who_does_not_read_is_cut_and_resumes(
+async def test_a_watcher_that_does_not_read_is_disconnected_and_resumes(
     bound: str, value: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watcher, bound, value)
@@ -52,7 +52,9 @@ async def test_a_watcher_who_does_not_read_is_cut_and_resumes(
         assert result.sum("apiserver_terminated_watchers_total", resource="configmaps") == 1
 
 
-async def test_what_is_there_already_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_initial_events_do_not_count_towards_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(watcher, "LIMIT", 3)
     async with running() as asking:
         for number in range(10):

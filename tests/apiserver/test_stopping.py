@@ -30,7 +30,7 @@ async def started(slow: Slow) -> tuple[Server, Any, str]:
     return server, serving, f"http://{host}:{port}"
 
 
-async def test_a_stop_ends_watches_answers_who_waits_and_refuses_the_others() -> None:
+async def test_a_shutdown_ends_watches_finishes_requests_and_refuses_new_ones() -> None:
     slow = Slow()
     server, serving, url = await started(slow)
     headers = {"Authorization": "Bearer good"}
@@ -61,7 +61,7 @@ async def test_a_stop_ends_watches_answers_who_waits_and_refuses_the_others() ->
     server.close()
 
 
-async def test_who_takes_too_long_does_not_hold_up_the_end(
+async def test_a_slow_request_does_not_delay_the_shutdown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(listener, "GRACE", 0.2)

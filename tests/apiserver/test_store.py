@@ -19,7 +19,7 @@ from kapy.kube import Document
 from tests.apiserver.requester import CONFIG_MAPS, GIZMOS, Asking, config_map, gizmo, running
 
 
-async def test_a_server_comes_back_with_what_it_had(tmp_path: Path) -> None:
+async def test_a_restarted_server_has_its_objects(tmp_path: Path) -> None:
     async with running(tmp_path) as asking:
         result = await asking.create(GIZMOS, gizmo("a"))
         await asking.create(CONFIG_MAPS, config_map("b"))
@@ -55,7 +55,7 @@ async def test_readers_see_a_write_only_when_it_is_safe(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("synchronous", ["NORMAL", "FULL"])
-async def test_who_lost_against_a_write_can_read_it_at_once(
+async def test_the_loser_of_a_conflict_can_read_the_winning_write_at_once(
     tmp_path: Path, synchronous: Synchronous
 ) -> None:
     server = Server.open(tmp_path, clock=system_clock, synchronous=synchronous)
@@ -128,7 +128,7 @@ async def test_every_released_format_is_opened(tmp_path: Path, directory: Path) 
         server.close()
 
 
-async def test_a_migration_is_all_or_nothing_and_keeps_what_was(
+async def test_a_migration_is_all_or_nothing_and_keeps_the_old_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(FORMATS / "schema-1", tmp_path, dirs_exist_ok=True)
@@ -229,7 +229,7 @@ async def test_history_is_bounded_by_bytes() -> None:
         assert len(history.since("configmaps", history.floor)) < 100
 
 
-async def test_who_waits_for_a_write_is_woken_in_the_next_turn_and_cancelled_alone(
+async def test_a_waiting_writer_is_woken_in_the_next_turn_and_can_be_cancelled_alone(
     tmp_path: Path,
 ) -> None:
     store = Store.open(tmp_path)

@@ -69,7 +69,7 @@ def test_room_that_objects_leave_is_given_back(
     assert pages * 4 * KIB < 2 * MIB < len(rows) * 4 * KIB
 
 
-async def test_what_happened_long_ago_is_forgotten() -> None:
+async def test_the_watch_history_is_compacted() -> None:
     async with running() as asking:
         config_maps = await asking.create(CONFIG_MAPS, config_map("a"))
         version = config_maps["metadata"]["resourceVersion"]
@@ -86,7 +86,7 @@ async def test_what_happened_long_ago_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize(("synchronous", "number"), [("NORMAL", 1), ("FULL", 2)])
-def test_what_a_write_survives_is_what_was_asked_for(
+def test_the_durability_setting_reaches_sqlite(
     tmp_path: Path, synchronous: sqlite.Synchronous, number: int
 ) -> None:
     log = SqliteLog(tmp_path, synchronous=synchronous)

@@ -95,7 +95,7 @@ async def test_a_pod_that_nobody_has_to_end_is_gone_at_once(spec: Document) -> N
         assert await me.gone(f"{PODS}/web")
 
 
-async def test_events_say_when_and_by_whom() -> None:
+async def test_an_event_needs_a_time_and_a_known_type() -> None:
     event = {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",

@@ -21,7 +21,7 @@ from tests.apiserver.requester import (
 )
 
 
-async def test_a_created_object_has_defaults_and_what_only_the_server_sets() -> None:
+async def test_a_created_object_has_defaults_and_server_fields() -> None:
     async with running() as asking:
         result = await asking.create(GIZMOS, gizmo("a"))
         assert result["spec"] == {"color": "red", "replicas": 1}
@@ -49,7 +49,7 @@ async def test_the_writers_body_stays_the_writers() -> None:
         ({**gizmo("a"), "metadata": {}}, 422, "name or generateName is required"),
     ],
 )
-async def test_what_is_wrong_is_refused_and_nothing_is_stored(
+async def test_an_invalid_object_is_refused_and_not_stored(
     document: dict[str, Any], status: int, message: str
 ) -> None:
     async with running() as asking:
@@ -186,7 +186,7 @@ async def test_a_status_left_out_gets_the_defaults_of_the_storage_version() -> N
 
 @pytest.mark.parametrize("kind", [GIZMOS, CONFIG_MAPS])
 @pytest.mark.parametrize("metadata", [{}, {"metadata": None}, {"metadata": {}}])
-async def test_what_is_applied_needs_a_name(kind: str, metadata: dict[str, Any]) -> None:
+async def test_an_applied_object_needs_a_name(kind: str, metadata: dict[str, Any]) -> None:
     async with running() as asking:
         whole = gizmo("a") if kind is GIZMOS else config_map("a")
         document = {**{key: value for key, value in whole.items() if key != "metadata"}, **metadata}
@@ -275,7 +275,7 @@ async def test_admission_fills_in_and_refuses_where_webhooks_would() -> None:
         assert (status, body["message"]) == (403, "blue stays")
 
 
-async def test_who_is_not_a_superuser_may_nothing_but_health_and_version() -> None:
+async def test_anonymous_users_may_read_only_health_and_version() -> None:
     from kapy.kube.http import ANONYMOUS
 
     async with running() as asking:
@@ -302,7 +302,7 @@ async def test_a_kind_that_was_replaced_is_not_remembered() -> None:
         assert all(kind is served for kind in kinds)
 
 
-async def test_a_patch_leaves_what_it_does_not_touch_the_same_object() -> None:
+async def test_a_patch_shares_the_untouched_parts() -> None:
     async with running() as asking:
         labelled = config_map("a", labels={"a": "b"}, finalizers=["x.dev/y"])
         config_maps = await asking.create(CONFIG_MAPS, labelled)

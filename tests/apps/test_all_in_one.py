@@ -36,7 +36,7 @@ async def test_the_metrics_of_the_controllers_are_a_page_of_the_plane() -> None:
         ("control-plane-kubeadm", {"Cluster", "DevCluster"}),
     ],
 )
-async def test_a_plane_leaves_to_others_what_it_is_told_to(
+async def test_a_plane_without_a_manager_leaves_its_kinds_alone(
     left_out: ManagerName, looked_at: set[str]
 ) -> None:
     settings = Settings(controllers=ControllerConfig(disabled_managers=frozenset({left_out})))

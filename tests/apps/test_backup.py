@@ -125,7 +125,7 @@ def revisions(folder: Folder) -> tuple[int, list[int]]:
     return store.revision, ints
 
 
-def test_revisions_only_rise_for_whoever_saw_the_plane_before(folder: Folder) -> None:
+def test_a_restored_plane_continues_with_higher_revisions(folder: Folder) -> None:
     file = saved_store(folder, "b", "a")
     asyncio.run(_stored(folder, ("c", "d")))
     served, _ = revisions(folder)
@@ -156,7 +156,7 @@ async def test_a_watcher_from_before_has_to_list_again(tmp_path: Path) -> None:
         assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
 
 
-def test_what_is_restored_is_all_there_and_private(folder: Folder, tmp_path: Path) -> None:
+def test_a_restore_is_complete_and_private(folder: Folder, tmp_path: Path) -> None:
     file = saved_store(folder, "a")
     there = Folder(tmp_path / "there")
     manifest, state = restore(there, file)
@@ -242,7 +242,7 @@ def no_manifest(content: dict[str, bytes]) -> None:
         (no_manifest, "no backup of kapy: it does not begin with manifest.json"),
     ],
 )
-def test_what_is_not_as_it_was_written_changes_nothing(
+def test_a_damaged_backup_changes_nothing(
     folder: Folder, tmp_path: Path, change: Callable[[dict[str, bytes]], None], says: str
 ) -> None:
     content = members(saved_store(folder, "a"))

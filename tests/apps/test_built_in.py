@@ -40,7 +40,7 @@ async def test_it_has_its_own_providers_installed_and_running() -> None:
     }
 
 
-async def test_what_runs_elsewhere_can_be_installed(tmp_path: Path) -> None:
+async def test_a_built_in_manager_that_runs_elsewhere_can_be_installed(tmp_path: Path) -> None:
     """And what is installed in its place is no part of the plane."""
     data = tmp_path / "data"
     async with management_plane(Settings(data=data, inventory=True), clock=loop_clock()):
@@ -85,7 +85,7 @@ def _core(resource: Resource) -> Document:
     return document | {"spec": {"selector": selector, "template": template}}
 
 
-async def test_what_runs_inside_reports_it_when_somebody_scales_it_down() -> None:
+async def test_a_built_in_manager_reports_that_it_cannot_be_scaled_down() -> None:
     async with management_plane(Settings(inventory=True), clock=loop_clock()) as plane:
         await plane.client.patch(DEPLOYMENTS, CORE, {"spec": {"replicas": 0}})
         wait = await wait_until(plane.client, DEPLOYMENTS, CORE, _is_observed, within=10)

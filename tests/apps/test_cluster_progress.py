@@ -42,7 +42,7 @@ def test_troubles_are_reported_once() -> None:
     assert 'cannot use "0.0.0.0" as the bind address' in messages[1]
 
 
-def test_what_is_only_waited_for_is_no_trouble() -> None:
+def test_waiting_is_not_reported_as_an_error() -> None:
     messages: list[str] = []
     watched = ClusterProgress(Key("a", "b"))
     waiting = cluster(

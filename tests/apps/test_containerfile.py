@@ -12,7 +12,7 @@ def _instructions() -> list[list[str]]:
     return [line.split() for line in lines if line and not line.startswith("#")]
 
 
-def test_the_engine_is_sent_what_the_build_copies_and_nothing_else() -> None:
+def test_the_build_context_has_exactly_the_copied_files() -> None:
     copied = {
         source.rstrip("/")
         for words in _instructions()

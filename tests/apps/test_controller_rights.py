@@ -26,7 +26,7 @@ from tests.stories.plane import own_kinds, sample
 GROUP = BIRCH.clusters.group
 
 
-async def test_a_provider_whose_release_lacks_the_role_fails_as_on_any_kubernetes() -> None:
+async def test_a_provider_without_its_role_fails_as_on_any_kubernetes() -> None:
     async with management_plane(Settings(), clock=loop_clock(), random=Random(1)) as plane:
         story = Story(plane.client, [*own_kinds(), *BIRCH.resources])
         for crd in BIRCH.crds():
@@ -90,7 +90,7 @@ _SOME: list[frozenset[ManagerName]] = [
 
 
 @pytest.mark.parametrize("without", _SOME, ids=lambda value: ",".join(sorted(value)))
-async def test_a_plane_without_some_managers_may_do_what_it_does(
+async def test_a_plane_without_some_managers_has_enough_permissions(
     without: frozenset[ManagerName],
 ) -> None:
     settings = Settings(inventory=True, controllers=ControllerConfig(disabled_managers=without))

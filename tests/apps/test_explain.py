@@ -62,7 +62,7 @@ def undescribed(schema: Document, path: str) -> Iterator[str]:
             yield from undescribed(schema[key], f"{path}[]")
 
 
-async def test_every_field_of_every_kind_in_every_version_says_what_it_is(
+async def test_every_field_of_every_kind_and_version_is_explained(
     transport: Transport,
 ) -> None:
     served = {(kind.group, version) for kind in KINDS for version in kind.versions}
@@ -77,7 +77,7 @@ async def test_every_field_of_every_kind_in_every_version_says_what_it_is(
     assert silent == []
 
 
-async def test_metadata_says_what_it_is(transport: Transport) -> None:
+async def test_metadata_is_explained(transport: Transport) -> None:
     results = await schemas(transport, "cluster.x-k8s.io", "v1beta2")
     for struct in ("ObjectMeta", "OwnerReference", "ManagedFieldsEntry"):
         assert list(undescribed(results[f"{META}.{struct}"], struct)) == []

@@ -97,7 +97,7 @@ async def test_one_namespace_only() -> None:
         assert await untouched(there, "b")
 
 
-async def test_a_watch_filter_leaves_alone_what_has_not_the_label() -> None:
+async def test_a_watch_filter_ignores_objects_without_the_label() -> None:
     mine = {"cluster.x-k8s.io/watch-filter": "mine"}
     async with plane(watch_filter="mine") as there:
         await post(there, "a", mine)
@@ -235,7 +235,7 @@ def test_feature_gates_are_read(texts: Sequence[str], changed: dict[str, bool]) 
     assert feature_gates(texts) == FeatureGates(**changed)
 
 
-def test_what_is_not_said_of_gates_is_as_usual_where_the_controllers_run() -> None:
+def test_unset_gates_keep_the_defaults_of_their_program() -> None:
     flags: dict[str, list[str]] = {"feature-gates": ["RuntimeSDK=true"]}
     assert not controller_config(flags).manager.gates.cluster_topology
     embedded = controller_config(flags, gates=EMBEDDED_GATES).manager.gates
@@ -245,7 +245,7 @@ def test_what_is_not_said_of_gates_is_as_usual_where_the_controllers_run() -> No
     assert (closed.cluster_topology, closed.runtime_sdk) == (False, True)
 
 
-def test_users_who_change_a_gate_of_little_effect_are_warned() -> None:
+def test_changing_a_gate_of_little_effect_causes_a_warning() -> None:
     gates = feature_gates(["PriorityQueue=false,MachinePool=false"])
     assert notices(gates) == ["feature gate PriorityQueue changes nothing here"]
     assert notices(FeatureGates()) == []

@@ -44,7 +44,7 @@ def test_the_sample_is_one_cluster_with_a_control_plane_and_two_workers() -> Non
         ("apiVersion: v1\nkind: ConfigMap", r"document 1 \(ConfigMap\) has no metadata.name"),
     ],
 )
-def test_what_is_no_object_is_reported(text: str, sentence: str) -> None:
+def test_text_without_a_manifest_is_reported(text: str, sentence: str) -> None:
     with pytest.raises(KapyError, match=sentence):
         read_manifests(text, "x.yaml")
 

@@ -55,7 +55,7 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-def test_what_an_extension_may_is_little(tmp_path: Path) -> None:
+def test_a_new_extension_has_few_permissions(tmp_path: Path) -> None:
     """A new extension may only create Secrets, and read and update its own Secret."""
     make_extension("gate", tmp_path / "gate")
     text = (tmp_path / "gate" / "runtime-extension-components.yaml").read_text()
@@ -84,7 +84,7 @@ def test_what_an_extension_may_is_little(tmp_path: Path) -> None:
     assert f"--tls-secret={secret}" in container["args"]
 
 
-async def test_what_an_extension_may_is_enough(tmp_path: Path) -> None:
+async def test_the_permissions_of_a_new_extension_suffice(tmp_path: Path) -> None:
     """On a server with RBAC: replicas with the rights of the release share an authority."""
     make_extension("gate", tmp_path / "gate")
     text = (tmp_path / "gate" / "runtime-extension-components.yaml").read_text()

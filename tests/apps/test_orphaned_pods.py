@@ -15,7 +15,7 @@ from tests.waiting import until
 pytestmark = pytest.mark.sockets
 
 
-async def test_programs_end_and_what_remains_is_reported(tmp_path: Path) -> None:
+async def test_programs_end_and_the_remaining_ones_are_reported(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.node.mkdir()
     async with started(folder.node) as record:

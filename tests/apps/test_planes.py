@@ -32,9 +32,7 @@ def stopped(base: Path, name: str) -> Folder:
     return folder
 
 
-def test_planes_are_listed_with_what_is_known_of_them(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_planes_are_listed_with_their_state(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["planes"]) == 0
     assert "there is no management plane" in capsys.readouterr().err
     stopped(home, "a")
@@ -66,7 +64,7 @@ def test_a_command_for_no_plane_names_those_that_run(
     assert capsys.readouterr().err.endswith(" (there are others: --name b)\n")
 
 
-def test_a_plane_is_deleted_and_what_is_not_its_own_stays(home: Path) -> None:
+def test_a_plane_is_deleted_without_foreign_files(home: Path) -> None:
     folder = stopped(home, "a")
     assert size_of(folder) >= 1000
     (folder.path / "mine").write_text("x")
@@ -111,7 +109,7 @@ def test_the_context_of_a_killed_plane_goes_with_it(home: Path) -> None:
     assert "127.0.0.1" not in kubeconfig.read_text()
 
 
-def test_links_are_removed_and_not_what_they_lead_to(home: Path) -> None:
+def test_links_are_removed_without_their_targets(home: Path) -> None:
     folder = stopped(home, "a")
     elsewhere = home / "disk"
     folder.data.rename(elsewhere)

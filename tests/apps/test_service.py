@@ -181,7 +181,7 @@ def test_install_status_and_uninstall(home: Path, capsys: pytest.CaptureFixture[
         (["--", "--no-such-flag"], "--no-such-flag"),
     ],
 )
-def test_what_kapy_up_does_not_take_is_refused(
+def test_arguments_that_kapy_up_refuses_are_refused(
     home: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
     assert run(["service", "install", *arguments]) == 1

@@ -11,7 +11,7 @@ from tests.apiserver.requester import running
 TOLD = {("ns", "told", 0): "https://10.0.0.1:1", ("ns", "exact", 443): "https://10.0.0.2:2"}
 
 
-async def test_what_the_plane_was_told_comes_before_its_objects() -> None:
+async def test_configured_addresses_precede_stored_services() -> None:
     async with running(None) as asking:
         await asking.create("/api/v1/namespaces", {"metadata": {"name": "ns"}})
         for name in ("told", "own"):

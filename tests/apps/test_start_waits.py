@@ -25,7 +25,7 @@ def read_clouds(runtime: Runtime) -> None:
 LACKING = Provider(name="lacking", kinds=(), add_to=read_clouds, image="registry.example.com/x")
 
 
-async def test_a_provider_whose_kinds_are_not_there_does_not_start(
+async def test_a_provider_without_its_kinds_does_not_start(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     began = asyncio.get_running_loop().time()
@@ -40,7 +40,9 @@ async def test_a_provider_whose_kinds_are_not_there_does_not_start(
     assert getmessages[1] == "still waiting after 15 s (of 60)"
 
 
-async def test_a_wait_reports_what_it_waits_for_now(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_long_wait_is_reported_with_its_present_reason(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     subjects = ["a", "b"]
 
     async def wait() -> None:

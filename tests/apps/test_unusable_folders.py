@@ -78,7 +78,7 @@ OBSTACLES = [
 @pytest.mark.parametrize(
     ("where", "make"), OBSTACLES, ids=[f"{make.__name__} {where}" for where, make in OBSTACLES]
 )
-async def test_what_stands_in_the_way_is_reported(
+async def test_obstacles_in_the_folder_are_reported(
     tmp_path: Path, where: str, make: Callable[[Path], None]
 ) -> None:
     path = tmp_path / "plane" / where
@@ -94,7 +94,7 @@ REFUSALS = ("EACCES", "EPERM", "EROFS", "ENOSPC", "EDQUOT", "EIO", "ESTALE", "EM
 
 @pytest.mark.parametrize("name", REFUSALS)
 @pytest.mark.parametrize("call", ["mkdir", "chmod", "open", "replace", "fsync"])
-async def test_whatever_the_system_refuses_is_reported(
+async def test_refused_system_calls_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, name: str
 ) -> None:
     """The first call that changes something in the folder, then the second, and so on."""

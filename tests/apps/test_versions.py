@@ -47,7 +47,7 @@ async def plane() -> AsyncIterator[Client]:
         yield running.client
 
 
-async def test_what_is_written_in_one_version_is_read_in_the_other() -> None:
+async def test_an_object_of_one_version_can_be_read_in_the_other() -> None:
     async with plane() as client:
         document = await client.create(OLD, old_machine(version="1.34.0", nodeDrainTimeout="90s"))
         assert document["apiVersion"] == OLD.api_version
@@ -62,7 +62,7 @@ async def test_what_is_written_in_one_version_is_read_in_the_other() -> None:
         assert stored["spec"]["infrastructureRef"]["apiGroup"] == "infrastructure.cluster.x-k8s.io"
 
 
-async def test_an_older_version_does_not_lose_what_it_cannot_say() -> None:
+async def test_an_older_version_keeps_fields_that_it_lacks() -> None:
     async with plane() as client:
         await client.create(OLD, old_machine())
         await client.patch(NEW, KEY, {"spec": {"minReadySeconds": 7}})

@@ -32,7 +32,7 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, "")
 
 
-def test_what_was_bundled_there_is_configured_here(
+def test_a_bundle_made_elsewhere_is_configured_here(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     there, here, file = tmp_path / "there", tmp_path / "here", str(tmp_path / "b.tar")
@@ -55,9 +55,7 @@ def test_what_was_bundled_there_is_configured_here(
     assert kapy(here, "bundle", "load", file, "--to", str(tmp_path / "other")) == 0
 
 
-def test_what_cannot_be_bundled_leaves_no_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_bundle_leaves_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config, file = releases(tmp_path).file.source, tmp_path / "b.tar"
     for wrong, message in (
         (["-i", "heard:v1.2.0"], "the nearest names are herd"),

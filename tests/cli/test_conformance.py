@@ -67,7 +67,7 @@ def test_json_is_printed_and_nothing_else(
     assert json.loads(capsys.readouterr().out)["releases"][0]["worst"] == "MUST"
 
 
-def test_what_cannot_be_read_is_a_sentence(
+def test_an_unreadable_file_is_reported_in_a_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.yaml").write_text("a: [")

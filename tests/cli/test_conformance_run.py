@@ -59,7 +59,7 @@ def test_files_and_behaviour_are_in_one_report(
     assert states["ipam/watch"] == states["control-plane/kubeconfig"] == "not applicable"
 
 
-def test_a_wrong_provider_is_told_what_and_where(
+def test_a_faulty_provider_is_reported_with_rule_and_place(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert judged(tmp_path, "--in-process", f"{HERE}:add_wrong") == 2

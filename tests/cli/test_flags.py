@@ -63,7 +63,7 @@ def test_switches_take_values_and_lists_take_commas(
         ["probe", "-v=5", "x", "--config", "c.yaml"],
     ],
 )
-def test_what_counts_for_every_command_stands_anywhere(arguments: list[str]) -> None:
+def test_common_flags_may_stand_anywhere(arguments: list[str]) -> None:
     GROUP.main(arguments, standalone_mode=False)
     result = SEEN[0][4]
     assert (result.config, result.verbosity) == ("c.yaml", 5)
@@ -120,7 +120,7 @@ def test_a_group_without_a_command_that_it_knows_prints_its_help(
     assert capsys.readouterr().out.startswith("Usage: kapy ")
 
 
-def test_every_command_takes_what_counts_for_all() -> None:
+def test_every_command_takes_the_common_flags() -> None:
     leaves = [place for place in walk(ROOT) if not isinstance(place.command, click.Group)]
     assert [leaf.path for leaf in leaves if not isinstance(leaf.command, Command)] == []
 

@@ -145,7 +145,7 @@ def test_warnings_of_components_do_not_disturb_their_yaml(
         (("yaml", "--from", "none.yaml"), 'failed to read file "none.yaml"'),
     ],
 )
-def test_what_cannot_be_generated_is_one_sentence_and_exit_code_1(
+def test_a_template_that_cannot_be_generated_is_one_sentence_and_exit_code_1(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
     assert generate(*arguments) == 1

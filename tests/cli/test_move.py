@@ -43,7 +43,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("--rollback --journal gone.jsonl", "cannot read the journal gone.jsonl: No such file"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(
+def test_invalid_arguments_are_reported_in_one_sentence(
     capsys: pytest.CaptureFixture[str], arguments: str, said: str
 ) -> None:
     assert run(["move", *arguments.split()]) == 1

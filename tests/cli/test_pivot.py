@@ -32,7 +32,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("prod", "there is no kubeconfig at "),
     ],
 )
-def test_what_is_wrong_is_one_sentence(
+def test_invalid_arguments_are_reported(
     capsys: pytest.CaptureFixture[str], arguments: str, said: str
 ) -> None:
     assert run(["pivot", *arguments.split()]) == 1
@@ -48,7 +48,9 @@ def test_what_is_wrong_is_one_sentence(
         ("", "`kapy delete --all --include-crd --include-namespace --kubeconfig here.conf`"),
     ],
 )
-def test_what_removes_the_rest_is_reported(home: Path, folder: str, command: str) -> None:
+def test_the_hint_shows_the_command_that_removes_the_old_plane(
+    home: Path, folder: str, command: str
+) -> None:
     place = home / folder if folder else None
     hints = _hints_after_forward(GIVEN, home / "prod.kubeconfig", place, Leftovers((), (CORE,)))
     assert f"Nothing needs it any more; {command.format(home=home)} removes it." == hints[-1]

@@ -35,7 +35,7 @@ def test_ctrl_c_in_the_middle_says_how_to_continue() -> None:
         run_with_steps(work, again="run the same command again")
 
 
-def test_users_without_rights_learn_whose_are_needed() -> None:
+def test_users_without_permissions_learn_the_needed_ones() -> None:
     async def work(_: ProgressSteps) -> None:
         raise Forbidden('secrets is forbidden: User "alice" cannot list')
 

@@ -79,7 +79,7 @@ def test_the_versions_are_the_same_everywhere() -> None:
     assert "@sha256:" in node_image(VERSION).name
 
 
-def test_without_an_engine_it_says_what_to_do(tmp_path: Path) -> None:
+def test_without_an_engine_a_remedy_is_shown(tmp_path: Path) -> None:
     from kapy.cli.quickstart import quickstart
 
     environment = {"DOCKER_HOST": f"unix://{tmp_path}/none.sock"}

@@ -50,9 +50,7 @@ def test_asking_for_the_version_or_help_imports_nothing_big(arguments: list[str]
     "arguments",
     [["version"], ["--help"], ["completion", "bash"], ["generate", "yaml", "--from", "a.yaml"]],
 )
-def test_what_is_asked_often_is_answered_before_click_is_imported(
-    arguments: list[str], home: Path
-) -> None:
+def test_common_commands_run_without_importing_click(arguments: list[str], home: Path) -> None:
     (home / "a.yaml").write_text("a: ${A:=b}\n")
     text = (
         "import sys; from kapy.cli import main; sys.argv = ['kapy', *sys.argv[1:]]\n"
@@ -86,7 +84,7 @@ def test_the_quick_answer_is_the_usual_one(
 
 
 @pytest.mark.parametrize("arguments", [["describe", "cluster", "x"], ["get", "kubeconfig", "x"]])
-def test_reading_commands_import_only_what_they_need(arguments: list[str], home: Path) -> None:
+def test_reading_commands_import_few_modules(arguments: list[str], home: Path) -> None:
     server = "{clusters: [{name: a, cluster: {server: http://127.0.0.1:1}}], "
     context = "contexts: [{name: a, context: {cluster: a}}], current-context: a}"
     (home / "config").write_text(server + context)
@@ -153,7 +151,7 @@ def test_an_error_is_one_sentence_and_exit_code_1(
     assert sentences in err
 
 
-def test_a_user_whom_the_system_does_not_know_has_no_folder(
+def test_a_user_unknown_to_the_system_has_no_folder(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def unknown() -> Path:

@@ -116,7 +116,7 @@ WORDS: Final = {
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_tab_completes_what_was_typed(shell: str, folder: Path) -> None:
+def test_a_tab_completes_the_typed_word(shell: str, folder: Path) -> None:
     (folder / "code").write_text(CODE[shell])
     with terminal(shell, folder) as there:
         for typed, expected in WORDS.items():

@@ -22,7 +22,7 @@ BOTH = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 
 
 @BOTH
-def test_what_is_begun_is_given_up(number: signal.Signals) -> None:
+def test_a_signal_cancels_a_start(number: signal.Signals) -> None:
     async def begin() -> None:
         with handle_stop_signals() as stop_request:
             async with stop_request.start("it"):
@@ -36,7 +36,7 @@ def test_what_is_begun_is_given_up(number: signal.Signals) -> None:
 
 
 @BOTH
-def test_what_is_ready_is_asked_to_stop(number: signal.Signals) -> None:
+def test_a_signal_stops_a_running_program(number: signal.Signals) -> None:
     async def work() -> str:
         with handle_stop_signals() as stop_request:
             async with stop_request.start("it") as ready:
@@ -104,7 +104,7 @@ def test_sigterm_ends_a_plane_that_starts_in_the_background(tmp_path: Path) -> N
 
 @pytest.mark.sockets
 @pytest.mark.parametrize("numbers", [(signal.SIGINT, signal.SIGTERM), (signal.SIGKILL,)])
-async def test_a_plane_that_starts_ends_with_whoever_waits_for_it(
+async def test_a_starting_plane_ends_with_its_parent(
     tmp_path: Path, numbers: tuple[signal.Signals, ...]
 ) -> None:
     with waiting_plane(tmp_path) as process:

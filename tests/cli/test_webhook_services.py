@@ -33,7 +33,7 @@ def test_a_service_has_a_place(text: str, service: tuple[str, str, int], url: st
         (["n/s=a:1", "n/s=b:1"], "two places of n/s are given"),
     ],
 )
-def test_what_is_wrong_is_said(values: list[str], sentence: str) -> None:
+def test_invalid_values_are_reported(values: list[str], sentence: str) -> None:
     with pytest.raises(click.BadParameter) as refused:
         services_of({"webhook_service": tuple(values)})
     assert sentence in refused.value.format_message()

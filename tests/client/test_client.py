@@ -170,7 +170,7 @@ async def test_writes_name_their_manager_and_are_reported_to_the_observer() -> N
     assert messages == [(Widget.RESOURCE, DOCUMENT)] * 5
 
 
-async def test_deleting_says_which_object_is_meant_and_what_becomes_of_its_dependents() -> None:
+async def test_a_deletion_sends_preconditions_and_propagation() -> None:
     removals = {"kind": "Status", "status": "Success", "details": {"name": "a", "uid": "u"}}
     server = Server(removals, DOCUMENT)
     messages: list[Document] = []
@@ -246,7 +246,7 @@ def unavailable(retry_after: float | None) -> Reply:
     return Reply(503, {"kind": "Status", "code": 503, "message": "starting"}, headers)
 
 
-async def test_what_surely_was_not_executed_is_tried_again_when_the_server_says() -> None:
+async def test_requests_that_were_not_executed_are_retried_after_retry_after() -> None:
     busy = TooManyRequests("busy", retry_after=3.0)
     server = Server(busy, busy, DOCUMENT)
     await Client(server).create(Widget.RESOURCE, DOCUMENT)
@@ -319,7 +319,7 @@ async def test_a_watch_hands_out_events_and_is_closed_behind_us() -> None:
         await client.watch(Widget.RESOURCE).__aenter__()
 
 
-async def test_raw_requests_carry_what_they_are_given() -> None:
+async def test_raw_requests_are_sent_unchanged() -> None:
     server = Server({"major": "1"}, {"kind": "Scale"})
     client = Client(server)
     assert await client.raw("GET", "/version") == {"major": "1"}

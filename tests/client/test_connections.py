@@ -78,7 +78,7 @@ async def test_a_watch_says_how_long_it_lives_and_not_all_of_them_as_long() -> N
 
 
 @pytest.mark.sockets
-async def test_who_does_not_answer_in_time_is_given_up_on() -> None:
+async def test_a_server_that_does_not_answer_times_out() -> None:
     async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
         await reader.read()
 

@@ -234,7 +234,7 @@ documents = some.dictionaries(
 
 
 @given(some.lists(documents, max_size=4), some.integers(1, 9), some.sampled_from(["", "\n", " "]))
-def test_documents_are_found_in_whatever_pieces_they_come(
+def test_documents_are_found_in_pieces_of_any_size(
     wanted: list[Any], piece: int, between: str
 ) -> None:
     texts = (json.dumps(item, ensure_ascii=False) for item in wanted)
@@ -266,7 +266,7 @@ def test_a_long_list_is_decoded_in_pieces() -> None:
     "text",
     [b"{" + b" " * (1 << 20), b'{"items":[' + b"[" * (1 << 20), b'{"items":"' + b"x" * (1 << 20)],
 )
-def test_what_is_no_list_is_refused_in_pieces_too(text: bytes) -> None:
+def test_a_document_that_is_not_a_list_is_refused_in_pieces_too(text: bytes) -> None:
     with pytest.raises(BadJson):
         list(decode_json_in_pieces(text))
 

@@ -29,7 +29,7 @@ class Remote:
         self.closed = True
 
 
-async def test_a_wrapped_transport_is_still_what_it_was() -> None:
+async def test_a_wrapped_transport_keeps_host_and_network() -> None:
     remote = Remote()
     wrapped = RequestCounter(Interceptor(remote))
     assert over_network(wrapped)

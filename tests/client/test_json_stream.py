@@ -97,7 +97,7 @@ async def test_a_watch_may_be_indented_from_anywhere_on() -> None:
         (f"{event('one', 1)}\n{event('two', 1)[:-9]}", "middle of an event"),
     ],
 )
-async def test_what_is_no_event_is_reported(body: str, why: str) -> None:
+async def test_a_line_that_is_not_an_event_is_reported(body: str, why: str) -> None:
     async with telling(body.encode()) as client:
         with pytest.raises(Unreachable, match=why):
             await names(client)

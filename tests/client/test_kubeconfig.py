@@ -24,7 +24,7 @@ OURS = Kubeconfig("https://127.0.0.1:6443", b"CA", b"CERTIFICATE", b"KEY", names
 TOKEN = Kubeconfig("https://other:6443", token="secret-token", insecure=True)
 
 
-def test_what_is_written_is_read_back() -> None:
+def test_a_written_kubeconfig_is_read_back() -> None:
     document = with_context(with_context({}, "kapy", OURS), "other", TOKEN)
     assert access(document) == TOKEN
     assert access(document, context="kapy") == OURS
@@ -52,7 +52,7 @@ def test_a_context_is_replaced_and_removed_and_the_rest_stays_unchanged() -> Non
     assert without_context(foreign, "kapy") == foreign
 
 
-def test_merging_keeps_whoever_names_something_first() -> None:
+def test_the_first_file_that_has_a_name_wins() -> None:
     document = with_context({}, "a", OURS)
     two = with_context(with_context({}, "a", TOKEN), "b", TOKEN)
     both = merge([document, two])
@@ -107,7 +107,7 @@ def test_merging_keeps_whoever_names_something_first() -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_reported_in_a_sentence(text: str, words: str) -> None:
+def test_an_invalid_kubeconfig_is_reported_in_a_sentence(text: str, words: str) -> None:
     with pytest.raises(KubeconfigError) as caught:
         parse(text, "here")
     assert words in str(caught.value)
@@ -131,7 +131,7 @@ def test_files_are_found_as_kubectl_finds_them(tmp_path: Path) -> None:
     assert files.path_to_write(both) == path
 
 
-def test_a_file_is_made_for_its_owner_only_and_keeps_what_others_wrote(tmp_path: Path) -> None:
+def test_a_kubeconfig_is_private_and_keeps_foreign_entries(tmp_path: Path) -> None:
     path = tmp_path / "kube" / "config"
     files.edit(path, lambda document: with_context(document, "kapy", OURS))
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -183,7 +183,7 @@ def test_file_names_are_relative_to_the_file_that_names_them(tmp_path: Path) -> 
         files.load([folder / "config"])
 
 
-def test_a_file_without_contexts_says_what_writes_one(tmp_path: Path) -> None:
+def test_an_error_about_missing_contexts_names_the_command_that_adds_one(tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text("{kind: Config, contexts: []}")
     with pytest.raises(KubeconfigError, match="has no context, as after `kapy down`; `kapy up`"):

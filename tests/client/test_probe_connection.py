@@ -99,7 +99,7 @@ async def test_requests_are_those_of_any_other_client() -> None:
         ([OK.replace(b"13", b"9999999") + b"x" * 9999999], "longer than", 1),
     ],
 )
-async def test_what_may_come(
+async def test_probes_survive_all_kinds_of_answers(
     answers: list[bytes | None], expected: tuple[int, object] | str, connections: int
 ) -> None:
     async with asked() as (peer, transport):
@@ -125,7 +125,7 @@ async def test_an_answer_that_comes_too_late_is_none_to_the_next_question() -> N
         assert peer.connections == 2
 
 
-async def test_who_is_not_there_or_not_trusted_is_reported_in_words() -> None:
+async def test_an_absent_or_untrusted_server_is_reported_in_words() -> None:
     nobody = ApiTransport(access("https://127.0.0.1:1"))
     with pytest.raises(Unreachable, match=r"cannot reach 127.0.0.1:1: Connection refused"):
         await nobody.probe(VERSION)

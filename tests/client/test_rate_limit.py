@@ -48,7 +48,7 @@ async def test_so_many_at_once_and_so_many_a_second(
     assert server.asked[-1] - began == pytest.approx(seconds, abs=1 / qps)
 
 
-async def test_what_was_not_used_is_saved_up_to_the_burst() -> None:
+async def test_unused_requests_accumulate_up_to_the_burst() -> None:
     server = Busy()
     paced = RateLimited(server, qps=10, burst=5)
     await ask(paced, 25)
@@ -95,7 +95,7 @@ async def test_it_asks_little_while_the_server_refuses_and_is_fast_again_afterwa
             task.cancel()
 
 
-async def test_what_is_the_matter_is_reported_until_the_server_takes_more() -> None:
+async def test_throttling_is_reported_until_the_server_accepts_more() -> None:
     server = Busy()
     paced = RateLimited(server, qps=100, burst=200)
     await ask(paced, 3)

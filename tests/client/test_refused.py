@@ -79,13 +79,13 @@ def shown(certificate_days: int | None = None, token: str = "") -> Credential:
         (shown(-1, token({"exp": 0})), "UTC and the token ended at 1970-01-01"),
     ],
 )
-def test_what_has_ended_is_seen(credential: Credential, ended: str) -> None:
+def test_an_expired_credential_is_recognized(credential: Credential, ended: str) -> None:
     part = Expiry(credential).expired_part(NOON)
     assert ended in part
     assert bool(part) is bool(ended)
 
 
-def test_a_refusal_is_reported_with_what_has_ended() -> None:
+def test_a_refusal_names_the_expired_credential() -> None:
     refused = Reply(401, {"kind": "Status", "message": "Unauthorized", "code": 401}, {"x": "1"})
     assert Expiry(shown(1)).explain_refusal(refused, NOON) is refused
     refusal = Expiry(shown(-1)).explain_refusal(refused, NOON)

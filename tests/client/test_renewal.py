@@ -181,7 +181,7 @@ def test_a_program_speaks_the_version_that_it_is_asked_in(tmp_path: Path, versio
         ("", "echo who are you >&2; exit 3", "ended with 3: who are you"),
     ],
 )
-def test_what_a_program_did_wrong_is_reported(
+def test_a_failing_credential_plugin_is_reported(
     tmp_path: Path, answer: str, more: str, words: str
 ) -> None:
     with pytest.raises(NoCredentials, match=words) as caught:

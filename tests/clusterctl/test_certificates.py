@@ -125,7 +125,7 @@ async def test_the_secret_is_the_one_that_the_provider_mounts(releases: Releases
             await client.list(CERTIFICATES)
 
 
-async def test_what_is_good_is_kept_and_what_ends_is_renewed(releases: Releases) -> None:
+async def test_valid_certificates_stay_and_expiring_ones_are_renewed(releases: Releases) -> None:
     async with management_cluster() as client:
         await init(client, releases)
         first, bundle = await pair(client), await trusted(client)
@@ -268,7 +268,9 @@ ISSUER: Document = {
         ({"ipAddresses": ["10.0.0.1"]}, one(names=("c-webhook.ns.svc", "10.0.0.1"))),
     ],
 )
-def test_what_a_certificate_asks_for(spec: Document, wanted: CertificateRequest) -> None:
+def test_a_certificate_object_is_parsed_into_a_request(
+    spec: Document, wanted: CertificateRequest
+) -> None:
     assert requests_in([ISSUER, certificate("c", "ns", **spec)]) == [wanted]
     assert CertificateRequest.of(wanted.document()) == wanted
 
@@ -288,7 +290,9 @@ def issuer(**spec: Any) -> Document:
         ),
     ],
 )
-def test_what_only_cert_manager_has_is_reported(objects: Sequence[Document], sentence: str) -> None:
+def test_features_of_cert_manager_alone_are_reported(
+    objects: Sequence[Document], sentence: str
+) -> None:
     with pytest.raises(CertificateError, match=sentence) as refused:
         requests_in(objects)
     assert "--certificates=cert-manager" in str(refused.value)

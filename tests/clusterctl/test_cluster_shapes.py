@@ -32,7 +32,7 @@ def written(schema: Document) -> str | None:
     return SIGNS.get(kind or "")
 
 
-def test_the_table_is_what_the_crd_says() -> None:
+def test_the_table_of_fields_matches_the_crd() -> None:
     schemas = {
         version["name"]: version["schema"]["openAPIV3Schema"]["properties"]["spec"]
         for version in CLUSTER["spec"]["versions"]

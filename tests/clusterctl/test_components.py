@@ -188,7 +188,7 @@ def test_every_object_has_the_labels_of_the_provider_and_keeps_its_own() -> None
     assert one("Namespace", components)["metadata"]["labels"] == LABELS
 
 
-def test_certificates_come_before_what_they_are_injected_into() -> None:
+def test_certificates_precede_the_objects_that_use_them() -> None:
     kinds = ["Issuer", "Certificate"]
     certificates = [named(kind, "c", "cert-manager.io/v1") for kind in kinds]
     components = read(named("ConfigMap", "c"), DEPLOYMENT, *certificates, NAMESPACE)
@@ -196,7 +196,7 @@ def test_certificates_come_before_what_they_are_injected_into() -> None:
     assert order == ["Namespace", "Certificate", "Issuer", "ConfigMap", "Deployment"]
 
 
-def test_the_inventory_says_what_is_installed_and_where() -> None:
+def test_the_inventory_has_provider_version_and_namespace() -> None:
     assert read(NAMESPACE, namespace="other").inventory_object == {
         "apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3",
         "kind": "Provider",
@@ -229,7 +229,7 @@ def test_a_deployment_is_written_as_go_writes_it() -> None:
     assert first["resources"] == {"limits": {"cpu": "1", "memory": "1Gi"}}
 
 
-def test_what_go_does_not_know_stays() -> None:
+def test_fields_unknown_to_go_stay() -> None:
     deployment = DEPLOYMENT | {"spec": DEPLOYMENT["spec"] | {"newInKubernetes": {"a": ""}}}
     assert one("Deployment", read(NAMESPACE, deployment))["spec"]["newInKubernetes"] == {"a": ""}
 
@@ -257,7 +257,7 @@ def with_arguments(arguments: list[str]) -> Document:
     return deployment
 
 
-def test_what_a_file_refers_to_need_not_be_in_it() -> None:
+def test_referenced_objects_may_be_missing_in_the_file() -> None:
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "of-others"}
     subjects = [{"kind": "ServiceAccount", "name": "of-others", "namespace": "x-system"}]
     binding = named("RoleBinding", "b", roleRef=reference, subjects=subjects)
@@ -324,7 +324,9 @@ def test_variables_are_filled_in_and_listed() -> None:
         ),
     ],
 )
-def test_what_breaks_the_contract_is_refused(documents: list[Document], message: str) -> None:
+def test_components_that_violate_the_contract_are_refused(
+    documents: list[Document], message: str
+) -> None:
     with pytest.raises(ComponentsError, match=message):
         read(*documents)
 

@@ -106,7 +106,7 @@ def test_comments_stay_with_their_fields(complete: bool, expected: str) -> None:
     assert text.endswith("# end\n")
 
 
-def test_what_upstream_drops_is_reported() -> None:
+def test_fields_that_upstream_drops_are_reported() -> None:
     assert convert(DEPLOYMENT, "v1beta2").losses == (
         "MachineDeployment md: spec.template.spec.infrastructureRef is left out (X x)",
         "MachineDeployment md: spec.template.spec.minReadySeconds is left out (5)",
@@ -138,7 +138,7 @@ _FLAGS = {
 }
 
 
-def test_what_is_not_set_is_as_upstream_writes_it() -> None:
+def test_unset_fields_are_written_as_upstream_does() -> None:
     result = convert(OF_A_SERVER, "v1beta2")
     assert result.losses == (
         'Cluster c: status.initialization is left out ({"infrastructureProvisioned": true})',
@@ -189,6 +189,8 @@ def test_a_comment_on_a_line_that_is_folded_goes_above_it() -> None:
         ),
     ],
 )
-def test_what_cannot_be_converted_is_reported_with_its_place(text: str, message: str) -> None:
+def test_a_document_that_cannot_be_converted_is_reported_with_its_place(
+    text: str, message: str
+) -> None:
     with pytest.raises(CannotConvert, match=message):
         convert(text, "v1beta2", "f.yaml")

@@ -117,7 +117,7 @@ async def test_a_second_instance_is_refused_and_the_first_one_named(releases: Re
         (RequestedProviders({INFRASTRUCTURE: ["Bad_Name"]}), 'invalid provider name "Bad_Name"'),
     ],
 )
-async def test_what_cannot_be_had_is_reported_before_anything_is_written(
+async def test_unavailable_providers_are_reported_before_anything_is_written(
     requested: RequestedProviders, sentence: str, releases: Releases
 ) -> None:
     async with management_cluster() as client:
@@ -148,7 +148,7 @@ async def test_a_crd_with_a_wrong_name_is_refused_unless_it_says_that_it_may(
             await init(client, releases, acme("v1.0.1"))
 
 
-async def test_what_kubectl_applied_is_taken_over_as_it_is(releases: Releases) -> None:
+async def test_objects_applied_by_kubectl_are_adopted_unchanged(releases: Releases) -> None:
     """Objects keep their identity, and everything is labelled."""
     async with management_cluster() as client:
         applied = components(*ACME, "v1.0.0")
@@ -242,7 +242,7 @@ async def test_a_crd_of_the_plane_is_not_overwritten_by_a_provider(releases: Rel
         assert await plane.client.get(CRDS, Key.of(theirs)) == before
 
 
-async def test_deletion_leaves_what_users_made(releases: Releases) -> None:
+async def test_a_deletion_leaves_the_objects_of_users(releases: Releases) -> None:
     async with management_cluster() as client:
         await init(client, releases, acme())
         await delete(client, Deletion({INFRASTRUCTURE: ["acme"]}), progress=no_progress)
@@ -276,7 +276,7 @@ async def test_crds_with_objects_are_not_deleted(releases: Releases) -> None:
             await client.list(ACME_THINGS)
 
 
-async def test_what_is_being_deleted_is_waited_for_by_the_next_init(releases: Releases) -> None:
+async def test_init_waits_for_objects_that_are_being_deleted(releases: Releases) -> None:
     deletion = Deletion(everything=True, include_namespace=True, include_crds=True)
     async with management_cluster(controllers=True) as client:
         await init(client, releases, acme())
@@ -327,7 +327,7 @@ async def test_nothing_remains_of_an_init_that_was_refused(
         assert await labels(client) == {*USUAL, "infrastructure-acme"}
 
 
-async def test_what_was_there_before_a_refused_init_stays(releases: Releases) -> None:
+async def test_objects_older_than_a_refused_init_stay(releases: Releases) -> None:
     async with management_cluster(controllers=True) as client:
         namespace, definition, *_ = components(*ACME, "v1.0.0")
         await client.create(NAMESPACES, namespace)

@@ -70,7 +70,7 @@ async def nothing(_: Client, __: Releases) -> None: ...
     [(nothing, init), (init, upgrade_all), (init, delete_all), (init, renew_all)],
     ids=["init", "upgrade", "delete", "renew"],
 )
-async def test_what_ends_anywhere_ends_right_when_it_is_run_again(
+async def test_interrupted_commands_complete_when_run_again(
     before: Work, work: Work, *, acted_on: bool, tmp_path: Path
 ) -> None:
     releases = Releases(tmp_path)
@@ -110,7 +110,7 @@ def _told(document: Document) -> str:
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_a_bad_network_changes_nothing_in_what_comes_of_it(seed: int, tmp_path: Path) -> None:
+async def test_network_faults_do_not_change_the_result(seed: int, tmp_path: Path) -> None:
     """Lost requests and answers, conflicts, overload: tried again, at most thrice."""
     releases = Releases(tmp_path)
     releases.add(*ACME, "v1.0.1")

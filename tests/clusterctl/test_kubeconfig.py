@@ -85,7 +85,7 @@ async def test_ones_own_names_the_user_the_groups_and_ends_soon() -> None:
     ],
     ids=["no cluster", "no CA", "a CA without its key"],
 )
-async def test_what_is_missing_is_reported(secrets: list[Document], said: str) -> None:
+async def test_a_missing_kubeconfig_secret_is_reported(secrets: list[Document], said: str) -> None:
     with pytest.raises(NoKubeconfig) as error:
         await own_kubeconfig(client(*secrets), CLUSTER, ANNA, now=NOW)
     assert said in str(error.value)

@@ -125,7 +125,7 @@ def test_resources_are_named_in_any_case() -> None:
         (["md/x"], 'invalid resource type "md", valid values are [machinedeployment kubeadm'),
     ],
 )
-def test_what_names_nothing_is_refused(arguments: list[str], said: str) -> None:
+def test_arguments_without_a_target_are_refused(arguments: list[str], said: str) -> None:
     with pytest.raises(RolloutError) as error:
         targets(arguments)
     assert said in str(error.value)

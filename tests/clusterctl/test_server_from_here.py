@@ -109,7 +109,7 @@ async def test_the_server_is_replaced_by_the_way_that_the_console_knows() -> Non
 
 
 @pytest.mark.parametrize("answer", ["", ConsoleUnavailable("no engine"), None])
-async def test_what_cannot_be_found_out_changes_nothing(
+async def test_an_undiscoverable_address_leaves_the_kubeconfig_unchanged(
     answer: str | Exception | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server_from_here, "WITHIN", 0.01)

@@ -316,7 +316,7 @@ async def installed(client: Client, version: str, name: str = "acme") -> None:
         ("acme", [], 'Unable to identify version for the provider "acme" automatically'),
     ],
 )
-async def test_what_the_management_cluster_does_not_tell_has_to_be_said(
+async def test_undiscoverable_template_values_must_be_given(
     config: Config, infrastructure: str, there: list[str], message: str
 ) -> None:
     async with with_cluster_api() as client:
@@ -343,7 +343,7 @@ async def test_what_the_management_cluster_does_not_tell_has_to_be_said(
         (FromConfigMap("templates"), TemplateOptions("c", "ns"), "there is no kubeconfig"),
     ],
 )
-async def test_without_a_management_cluster_it_is_reported_what_is_missing(
+async def test_without_a_management_cluster_missing_values_are_reported(
     config: Config, source: Source, wishes: TemplateOptions, message: str
 ) -> None:
     with pytest.raises(KapyError, match=message):

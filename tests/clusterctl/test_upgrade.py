@@ -181,7 +181,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("target", "sentence"), REFUSED)
-async def test_what_would_break_is_refused_with_its_reason(
+async def test_an_upgrade_that_would_break_is_refused_with_its_reason(
     target: Target, sentence: str, releases: Releases
 ) -> None:
     releases.add(*CORE, "v1.11.0", series=SERIES)
@@ -247,7 +247,7 @@ async def test_a_dropped_version_is_migrated_before_it_goes() -> None:
         await client.patch(CRDS, Key.of(new), {"spec": new["spec"]})
 
 
-async def test_a_crd_that_drops_what_is_stored_now_is_refused() -> None:
+async def test_a_crd_without_the_storage_version_is_refused() -> None:
     async with management_cluster() as client:
         await client.create(CRDS, crd("example.com", "Thing", versions=("v1",)))
         with pytest.raises(ClusterctlError, match="upgrade to a version in between first"):
@@ -332,7 +332,7 @@ async def test_extensions_that_would_stop_working_are_named(
         assert (await versions(client))["cluster-api"] == "v1.0.1"
 
 
-async def test_a_release_whose_hooks_cannot_be_read_is_reported(releases: Releases) -> None:
+async def test_a_release_with_unreadable_hooks_is_reported(releases: Releases) -> None:
     releases.add(*CORE, "v1.0.1", files={OPENAPI: "paths: 5"})
     async with management_cluster() as client:
         await init(client, releases)

@@ -106,7 +106,7 @@ async def test_waits_are_listed_from_the_cluster_down_with_their_age() -> None:
     assert waits_table([], NOW) == "Nothing is waited for.\n"
 
 
-async def test_recorded_clusters_wait_for_what_their_trees_show_as_not_true() -> None:
+async def test_waiting_clusters_name_the_conditions_of_their_trees() -> None:
     for run in RUNS:
         source = RecordedSource(run["objects"])
         tree = await discover(source, Key("fleet", run["args"][2]), EVERYTHING)

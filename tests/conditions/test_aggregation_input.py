@@ -108,7 +108,7 @@ def aggregated(machines: list[Machine], ready: int) -> object:
     return v1beta1.aggregate(sources, "MachinesReady", ready=ready)
 
 
-def test_what_was_made_of_a_document_is_kept_while_it_is_the_same() -> None:
+def test_memoized_results_stay_while_the_document_is_the_same() -> None:
     memory, uids = MemoCache[str](), list[str]()
 
     def make(document: Document) -> str:

@@ -63,7 +63,7 @@ def test_a_mirrored_time_is_kept_in_whole_seconds() -> None:
     assert times(machine) == {"NodeReady": "2025-12-31T23:59:59Z"}
 
 
-def test_what_was_given_is_not_kept() -> None:
+def test_set_condition_copies_its_argument() -> None:
     machine = a_machine()
     ready = true("Ready", "Ready")
     set_condition(machine, ready, NOW)

@@ -44,7 +44,7 @@ def test_many_machines_are_reported_in_few_words() -> None:
     )
 
 
-def test_what_finds_no_room_is_counted() -> None:
+def test_omitted_messages_are_counted() -> None:
     machines = [reporter(f"m-{n}", false("Ready", "R", f"problem {n}")) for n in range(5)]
     assert aggregate(machines, "Ready").message.splitlines()[-1] == (
         "And 2 Machines with other issues"

@@ -105,7 +105,7 @@ def test_a_negative_condition_is_bad_when_it_is_true() -> None:
     assert (summary([condition], negative=["Broken"]) or BAD).status == "False"
 
 
-def test_an_aggregate_tells_which_object_is_not_ready() -> None:
+def test_an_aggregate_names_the_objects_that_are_not_ready() -> None:
     beta1_condition = aggregate(
         [(true("Ready"), "Machine", "a"), (BAD, "Machine", "b"), (None, "Machine", "c")],
         "MachinesReady",
@@ -113,7 +113,7 @@ def test_an_aggregate_tells_which_object_is_not_ready() -> None:
     assert beta1_condition == false("MachinesReady", "a @ Machine/b", INFO, "1 of 3 completed")
 
 
-def test_a_mirror_keeps_the_time_and_falls_back_on_what_is_reported() -> None:
+def test_a_mirror_keeps_the_time_and_falls_back_on_the_reported_condition() -> None:
     conditions: list[V1Beta1Condition] = []
     set_condition(conditions, true("Ready"), NOW)
     beta1_condition = mirror(get(conditions, "Ready"), "InfrastructureReady")
@@ -143,7 +143,7 @@ def test_a_mirror_keeps_the_time_and_falls_back_on_what_is_reported() -> None:
         ("Ready", None),
     ],
 )
-def test_what_can_be_kept_of_a_providers_ready(
+def test_the_ready_condition_of_a_provider_is_mirrored(
     conditions: object, expected: tuple[str, str] | None
 ) -> None:
     ready = foreign_ready({"status": {"conditions": conditions}})

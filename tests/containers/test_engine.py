@@ -43,7 +43,7 @@ async def engine(server: EngineServer, tmp_path: Path) -> AsyncIterator[Engine]:
         yield engine
 
 
-async def test_reports_what_the_engine_is(engine: Engine) -> None:
+async def test_docker_is_described(engine: Engine) -> None:
     info = await engine.info()
     assert info.version == RECORDED["version"]["body"]["Version"]
     assert (info.storage_driver, info.cgroup_version) == ("overlay2", "1")
@@ -51,14 +51,14 @@ async def test_reports_what_the_engine_is(engine: Engine) -> None:
     assert not info.remaps_users
 
 
-async def test_reports_what_an_engine_on_cgroup_v2_is(engine: Engine, server: EngineServer) -> None:
+async def test_docker_on_cgroup_v2_is_described(engine: Engine, server: EngineServer) -> None:
     server.answer("GET .*/info", "info-cgroup2")
     info = await engine.info()
     assert (info.cgroup_version, info.limits) == ("2", LIMITS)
     assert (info.is_podman, info.is_rootless, info.remaps_users) == (False, False, False)
 
 
-async def test_reports_what_podman_is(engine: Engine, server: EngineServer) -> None:
+async def test_podman_is_described(engine: Engine, server: EngineServer) -> None:
     server.answer("GET .*/info", "podman-info")
     server.answer("GET (/v[0-9.]+)?/version", "podman-version")
     info = await engine.info()
@@ -143,7 +143,7 @@ async def test_creates_starts_and_removes(engine: Engine, server: EngineServer) 
         ("podman-no-rlimit", NotPermitted, "KAPY_CONTAINER_RUNTIME"),
     ],
 )
-async def test_a_refusal_says_what_to_do(
+async def test_a_refusal_names_the_remedy(
     engine: Engine, server: EngineServer, recorded: str, error: type[EngineError], remedy: str
 ) -> None:
     server.answer("POST .*/containers/create", recorded)
@@ -248,7 +248,7 @@ async def test_a_name_of_an_image_leads_to_no_other_path(
     assert {entry.path for entry in server.asked} <= {"/version"}
 
 
-async def test_does_not_pull_what_is_there(engine: Engine, server: EngineServer) -> None:
+async def test_present_images_are_not_pulled(engine: Engine, server: EngineServer) -> None:
     server.answer("GET .*/images/.*/json", "image")
     await engine.ensure_image("a:1")
     assert not [entry for entry in server.asked if entry.method == "POST"]
@@ -286,7 +286,7 @@ async def test_another_network_of_that_name_is_a_name_in_use(
         await engine.create_network("kind", {})
 
 
-async def test_follows_what_happens_to_containers(engine: Engine, server: EngineServer) -> None:
+async def test_events_of_containers_are_followed(engine: Engine, server: EngineServer) -> None:
     labels = {"io.x-k8s.kind.cluster": "blue", "io.x-k8s.kind.role": "worker"}
     events = [
         {

@@ -72,7 +72,7 @@ def test_a_pull_onto_a_full_disk_is_a_full_disk() -> None:
     assert isinstance(pull_failed("a:1", "no space left on device"), DiskFull)
 
 
-def test_what_an_engine_says_is_one_bounded_line() -> None:
+def test_an_engine_error_is_one_bounded_line() -> None:
     text = str(request_error("start a", 500, "first\nsecond " + "x" * 10_000))
     assert "first second" in text
     assert len(text) < MAX_QUOTED + 100
@@ -113,7 +113,7 @@ def test_an_engine_that_wants_tls() -> None:
     assert "DOCKER_TLS_VERIFY=1" in str(error)
 
 
-def test_an_engine_whose_certificate_is_of_another_authority() -> None:
+def test_a_certificate_of_another_authority_is_refused() -> None:
     error = OSError("cannot connect")
     error.__cause__ = OSError("certificate verify failed: unable to get local issuer certificate")
     assert "put the authority that signed it into ca.pem" in str(unreachable("tcp://h:1", error))

@@ -331,7 +331,7 @@ async def test_a_reader_that_waits_stops_the_engine(framing: tuple[FrameServer, 
 
 
 @pytest.mark.parametrize("operation", ["output", "save"])
-async def test_what_a_reader_of_an_output_raises_is_its_own(
+async def test_an_exception_of_an_output_reader_is_raised_unchanged(
     odd: tuple[OddServer, Engine], operation: str
 ) -> None:
     server, engine = odd
@@ -361,7 +361,7 @@ async def test_what_a_reader_of_an_output_raises_is_its_own(
         ("tcp://127.0.0.1:1", {"DOCKER_TLS_VERIFY": "1"}, r"without DOCKER_CERT_PATH: .*ca\.pem"),
     ],
 )
-async def test_an_address_at_which_nobody_can_be_asked(
+async def test_an_unreachable_address_is_reported(
     address: str, environment: Mapping[str, str], remedy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"):

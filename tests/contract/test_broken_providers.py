@@ -110,7 +110,7 @@ async def they_go_all_the_same(plane: Stage, kind: type[Any], names: list[str]) 
     assert not {item.metadata.name for item in await plane.story.all(kind)} & set(names)
 
 
-async def test_what_is_put_right_continues(plane: Stage) -> None:
+async def test_a_corrected_object_continues(plane: Stage) -> None:
     await running_cluster(plane)
     await plane.create(*a_machine("one"))
     await plane.settle(1)
@@ -150,7 +150,7 @@ async def test_conditions_that_cannot_be_read_are_reported(plane: Stage) -> None
         )
 
 
-async def test_a_provider_id_stays_what_it_is_and_belongs_to_one_machine(plane: Stage) -> None:
+async def test_a_provider_id_is_immutable_and_unique(plane: Stage) -> None:
     await running_cluster(plane)
     for name in ("one", "two"):
         await plane.create(*a_machine(name))
@@ -234,7 +234,7 @@ async def test_a_kind_that_nobody_installed_is_waited_for(plane: Stage) -> None:
     assert result.message == "FakeCluster does not exist"
 
 
-async def test_what_vanishes_is_missed(plane: Stage) -> None:
+async def test_vanished_objects_are_reported(plane: Stage) -> None:
     await running_cluster(plane)
     await plane.create(*a_machine("one"))
     await plane.settle(1)
@@ -304,7 +304,7 @@ async def test_templates_that_cannot_be_read_are_reported(plane: Stage) -> None:
     assert len(await plane.story.all(Machine)) == 1
 
 
-async def test_a_template_whose_template_is_no_object_is_reported(plane: Stage) -> None:
+async def test_a_template_that_is_not_an_object_is_reported(plane: Stage) -> None:
     await running_cluster(plane)
     _, config = templates()
     await plane.create(of(INFRA_TEMPLATES, "md", spec={"template": []}), config, deployment(1))

@@ -132,7 +132,7 @@ async def test_an_object_is_found_before_and_after_its_kind_is_cached() -> None:
 
 
 @pytest.mark.parametrize("denied", [False, True])
-async def test_all_who_first_read_a_kind_wait_for_one_list_or_for_the_reason_why_not(
+async def test_all_first_readers_of_a_kind_wait_for_one_list_or_its_error(
     denied: bool,
 ) -> None:
     async with stand(CONTRACT) as here:
@@ -148,7 +148,7 @@ async def test_all_who_first_read_a_kind_wait_for_one_list_or_for_the_reason_why
         running.cancel()
 
 
-async def test_what_the_server_does_not_have_is_absent() -> None:
+async def test_objects_missing_on_the_server_are_absent() -> None:
     async with stand(CONTRACT) as at:
         assert await at.external.get(REF, "default", InfraMachine) == Absent()
         running = at.start()
@@ -196,7 +196,7 @@ async def test_a_crd_that_changes_is_read_anew() -> None:
 @pytest.mark.parametrize(
     "labels", [None, {}, {"cluster.x-k8s.io/v1beta2": "v3"}], ids=["no CRD", "no label", "no v3"]
 )
-async def test_whoever_could_not_read_a_kind_is_woken_when_its_crd_is_put_right(
+async def test_readers_of_an_unreadable_kind_are_woken_when_its_crd_is_corrected(
     labels: dict[str, str] | None,
 ) -> None:
     async with stand(labels) as at:
@@ -256,7 +256,7 @@ def names(change: Change) -> Iterable[Key]:
     return (Key.of(change.document),)
 
 
-async def test_whoever_reads_a_kind_is_woken_by_its_changes() -> None:
+async def test_readers_of_a_kind_are_woken_by_its_changes() -> None:
     keys: list[Key] = []
     async with stand(CONTRACT) as at:
         controller = at.runtime.add(watcher(keys))
@@ -278,7 +278,7 @@ async def test_the_resource_of_a_document_has_its_own_version() -> None:
         assert (await at.external.resource_of(old)).version == "v1alpha1"
 
 
-def test_owners_are_found_whatever_version_they_are_named_by() -> None:
+def test_owners_are_found_in_any_version() -> None:
     change = Change(None, a_machine(owner="mine"))
     assert list(owner_keys(Machine.RESOURCE.group_kind)(change)) == [Key("default", "mine")]
     assert list(owner_keys(GroupKind("example.com", "Machine"))(change)) == []

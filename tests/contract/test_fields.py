@@ -118,7 +118,7 @@ def test_a_field_is_read_where_its_contract_says(
     assert fields_of(view)[name].path(contract) == path
 
 
-def test_what_is_not_set_is_none_unless_it_must_be() -> None:
+def test_unset_fields_are_none_unless_required() -> None:
     machine = InfraMachine({"metadata": {"name": "one"}, "spec": {}})
     assert machine.provider_id is None
     with pytest.raises(MissingField, match=r"\.spec\.providerID: mandatory field is not set"):
@@ -159,7 +159,7 @@ def a_control_plane(status: Document, contract: Version = NEW) -> ControlPlane:
         ({"versions": [{"version": "v1.35.0", "replicas": 3}]}, False, False),
     ],
 )
-def test_what_a_control_plane_is_doing(
+def test_a_control_plane_is_provisioning_or_upgrading(
     status: Document, *, provisioning: bool, upgrading: bool
 ) -> None:
     plane = a_control_plane(status)

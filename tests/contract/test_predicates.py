@@ -48,5 +48,5 @@ def test_it_is_only_told(after: Document) -> None:
 
 
 @pytest.mark.parametrize("change", [Change(None, thing()), Change(thing(), None)])
-def test_what_comes_or_goes_is_waited_for(change: Change) -> None:
+def test_creations_and_deletions_unblock(change: Change) -> None:
     assert list(unblocking_only(own_key)(change)) == [KEY]

@@ -157,7 +157,7 @@ def test_no_sentence_of_a_document_is_left_out(table: Kept) -> None:
 
 
 @each_table
-def test_what_is_kept_is_a_rule_and_there_are_tests_that_hold_it(table: Kept) -> None:
+def test_every_kept_row_is_a_rule_with_tests(table: Kept) -> None:
     document = table.document
     names = {rule.name for rule in (*document.rules, *document.promises)}
     for row in table.rows:

@@ -21,7 +21,7 @@ def template(inner: Any) -> Document:
     }
 
 
-def test_a_clone_says_whose_it_is_and_what_it_was_made_of() -> None:
+def test_a_clone_names_its_owner_and_template() -> None:
     metadata = {"labels": {"a": "b", "over": "x"}, "annotations": {"c": "d"}, "finalizers": ["f"]}
     source = template({"metadata": metadata, "spec": {"size": 3}})
     before = deepcopy(source)

@@ -71,7 +71,7 @@ def follow(shell: Shell, commands: str) -> None:
     shell.ok("bash", "-e", "-o", "pipefail", "-c", script, timeout=DOCUMENT_TIMEOUT)
 
 
-def test_what_the_readme_makes_can_be_made() -> None:
+def test_the_make_targets_of_the_readme_exist() -> None:
     targets = re.findall(r"^make (\S+)", "\n".join(blocks("README.md", make=True)), re.MULTILINE)
     assert {"quickstart", "test", "check", "bench"} <= set(targets)
     for target in targets:

@@ -157,7 +157,7 @@ async def change(story: Story, **metadata: Any) -> None:
     await story.merge(Cluster, NAME, {"metadata": metadata})
 
 
-async def test_what_extensions_say_is_what_happens(tmp_path: Path) -> None:
+async def test_the_answers_of_extensions_take_effect(tmp_path: Path) -> None:
     herders = Herders(tmp_path)
     with herders.plane() as plane, herders.owner() as owner:
         until("the plane", lambda: "kubectl context" in plane.log.read_text())

@@ -81,7 +81,7 @@ class TestFlows:
         assert "kubeadm-config" in shell.kubectl(f"{at} get cm -A")
         assert "Ready" in shell.kubectl(f"{at} get nodes")
 
-    def test_events_tell_what_happened(self, shell: Shell) -> None:
+    def test_events_report_the_life_of_a_cluster(self, shell: Shell) -> None:
         assert "Created Machine" in shell.kubectl("get events")
 
     def test_a_watch_sees_changes_as_they_come(self, shell: Shell) -> None:
@@ -144,7 +144,7 @@ class TestFlows:
         assert shell.json("get cm note")["data"] == {"b": "3"}
         shell.kubectl("delete cm note")
 
-    def test_what_is_wrong_is_refused_with_its_field(self, shell: Shell) -> None:
+    def test_an_invalid_object_is_refused_with_its_field(self, shell: Shell) -> None:
         (cluster,) = (document for document in sample() if document["kind"] == "Cluster")
         wrong = {**cluster, "metadata": {"name": "wrong"}, "spec": {"paused": "maybe"}}
         refused = shell.run("kubectl", "apply", "-f", "-", text=json.dumps(wrong))

@@ -97,7 +97,7 @@ def test_waiting(person: Shell) -> None:
     )
 
 
-def test_who_may_what(person: Shell) -> None:
+def test_kubectl_auth_answers_like_kubernetes(person: Shell) -> None:
     follow(
         person,
         Habit("auth whoami", r"^Groups +\[system:masters "),
@@ -125,7 +125,7 @@ rules:
 """
 
 
-def test_what_needs_a_kubelet_reports_it(person: Shell) -> None:
+def test_commands_that_need_a_kubelet_report_it(person: Shell) -> None:
     nothing = r"nothing runs this Pod here: .*`kapy run provider TYPE-NAME -- PATH`"
     follow(
         person,
@@ -138,7 +138,7 @@ def test_what_needs_a_kubelet_reports_it(person: Shell) -> None:
     )
 
 
-def test_watches_tell_what_comes(person: Shell) -> None:
+def test_watches_report_changes(person: Shell) -> None:
     def watching(*more: str) -> subprocess.Popen[str]:
         command = ["kubectl", "get", "cm", "-l", "seen=yes", "-o", "name", *more]
         return subprocess.Popen(command, env=person.environ, stdout=subprocess.PIPE, text=True)

@@ -44,7 +44,7 @@ def test_a_simulated_machine_reports_its_simulation(person: Shell, machine: str)
         (("exec", "{}", "--provider", "nowhere", "--", "ls"), "there is no module nowhere"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(
+def test_impossible_commands_are_reported_in_one_sentence(
     person: Shell, machine: str, words: tuple[str, ...], sentence: str
 ) -> None:
     done = person.run("kapy", *(word.format(machine) for word in words))

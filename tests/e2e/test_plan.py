@@ -103,7 +103,7 @@ def named(document: Document, name: str) -> Document:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_plan_is_what_kubectl_apply_does(
+def test_a_plan_predicts_kubectl_apply(
     person: Shell, clusters: dict[str, list[str]], way: str
 ) -> None:
     _, again, message = WAYS[way]
@@ -156,7 +156,7 @@ def shown(document: Document) -> Document:
     return {"labels": metadata.get("labels"), "annotations": notes, "spec": document["spec"]}
 
 
-def test_what_kubectl_apply_would_refuse_is_refused(person: Shell) -> None:
+def test_plan_refuses_what_kubectl_apply_refuses(person: Shell) -> None:
     typo = dump_all([named(changed(spec__pausd=True), "typo")])
     for tool in ("kubectl apply -f -", "kapy plan -f -"):
         done = person.run(*tool.split(), text=typo)

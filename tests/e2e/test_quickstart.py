@@ -82,7 +82,7 @@ def test_a_cluster_that_is_not_ready_is_exit_code_1_with_its_reason(shell: Shell
 
 
 @pytest.mark.sockets
-def test_what_is_wrong_is_reported_and_nothing_is_stored(shell: Shell) -> None:
+def test_invalid_manifests_are_reported_and_nothing_is_stored(shell: Shell) -> None:
     for change, sentence in WRONG:
         refused(shell, change, sentence)
     with subprocess.Popen(

@@ -74,7 +74,7 @@ async def test_nothing_is_asked_of_a_server_that_is_too_old_until_it_is_upgraded
 
 
 @pytest.mark.parametrize(("status", "is_away"), [(404, False), (403, False), (503, True)])
-async def test_who_tells_no_version_may_be_any_but_who_fails_is_asked_again(
+async def test_a_server_without_a_version_passes_and_a_failing_one_is_asked_again(
     status: int, is_away: bool
 ) -> None:
     far = Far("v1.34.0", status)

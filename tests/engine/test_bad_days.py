@@ -156,7 +156,7 @@ async def a_day(seed: int) -> AsyncIterator[Day]:
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-async def test_whatever_goes_wrong_in_the_end_the_copies_are_those_of_the_sources(
+async def test_copies_equal_their_sources_after_faults(
     seed: int,
 ) -> None:
     async with a_day(seed) as day:

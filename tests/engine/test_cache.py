@@ -153,7 +153,7 @@ async def test_a_write_is_read_back_at_once_and_heard_once() -> None:
         assert len(heard) == 2
 
 
-async def test_what_was_deleted_is_gone_at_once_and_a_late_answer_does_not_bring_it_back() -> None:
+async def test_a_deleted_object_is_removed_at_once_despite_a_late_answer() -> None:
     async with running() as here:
         late = here.server.put(widget("a"))
         await here.cache.wait_for_sync()
@@ -208,7 +208,7 @@ async def test_a_bookmark_moves_the_point_of_resumption() -> None:
         ]
 
 
-async def test_a_watch_that_is_too_old_lists_again_and_finds_what_it_missed() -> None:
+async def test_a_watch_that_is_too_old_lists_again_and_misses_nothing() -> None:
     heard: list[str] = []
     async with running() as here:
         here.server.put(widget("a"))
@@ -398,7 +398,7 @@ async def test_nothing_is_left_when_the_cache_ends() -> None:
     assert len(asyncio.all_tasks()) == 1
 
 
-async def test_who_asks_for_a_kind_while_the_cache_ends_gets_an_empty_one() -> None:
+async def test_an_informer_requested_while_the_cache_stops_is_empty() -> None:
     cache = Cache(Client(FakeServer()))
     cache.informer(WIDGETS)
     async with asyncio.TaskGroup() as group:

@@ -67,7 +67,7 @@ async def running(reconcile: Reconcile, *, concurrency: int = 1) -> AsyncIterato
         task.cancel()
 
 
-async def test_what_is_urgent_comes_first_and_otherwise_who_came_first() -> None:
+async def test_keys_are_served_by_priority_then_by_age() -> None:
     work = Work()
     controller = Controller("widgets", work, concurrency=1)
     for key, priority in [(A, INITIAL), (B, INITIAL), (C, 0)]:
@@ -203,7 +203,7 @@ async def test_back_off_waits_as_long_as_the_server_asks() -> None:
         (ExceptionGroup("many", [Conflict("changed"), ValueError("a bug")]), True),
     ],
 )
-async def test_only_what_is_out_of_the_ordinary_is_loud(
+async def test_only_unexpected_errors_are_logged_as_errors(
     error: Exception, loud: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     work = Work()
@@ -216,7 +216,7 @@ async def test_only_what_is_out_of_the_ordinary_is_loud(
     assert (record.levelno >= logging.ERROR) is loud
 
 
-async def test_cancelling_cancels_and_awaits_what_is_running() -> None:
+async def test_cancelling_awaits_the_running_reconciles() -> None:
     ended: list[str] = []
 
     async def slow(key: Key) -> Result:
@@ -306,7 +306,7 @@ async def test_changes_that_are_only_summed_up_are_gathered() -> None:
         task.cancel()
 
 
-async def test_what_is_gone_is_not_gathered_for_long() -> None:
+async def test_keys_of_deleted_objects_are_not_debounced_for_long() -> None:
     work, server = Work(), FakeServer()
     cache = Cache(Client(server))
     widgets = cache.informer(WIDGETS)

@@ -96,7 +96,7 @@ async def test_a_field_set_back_to_its_default_is_removed() -> None:
     assert here.patches == [("a", {"spec": {"size": None, "colour": None, "tags": {"a": None}}})]
 
 
-async def test_metadata_and_status_are_two_writes_and_the_draft_is_what_the_server_has() -> None:
+async def test_a_draft_writes_metadata_and_status_separately_and_holds_the_servers_state() -> None:
     here = Setting()
     here.mine.metadata.labels["x"] = "y"
     here.mine.status.phase = "Ready"
@@ -137,7 +137,7 @@ async def test_only_lists_with_several_writers_insist_on_the_version_that_was_re
     ]
 
 
-async def test_what_we_changed_is_ours_and_the_rest_is_theirs() -> None:
+async def test_a_draft_writes_own_changes_and_keeps_those_of_others() -> None:
     here = Setting(
         metadata={"finalizers": ["old"], "labels": {"a": "1", "b": "1"}}, spec={"size": 1}
     )
@@ -211,7 +211,7 @@ async def test_owner_references_are_merged_by_uid() -> None:
     assert uids == ["1", "3", "2"]
 
 
-async def test_what_others_write_between_our_two_writes_is_not_lost() -> None:
+async def test_writes_of_others_between_two_own_writes_are_kept() -> None:
     here = Setting(status={"conditions": [{"type": "Ours", "status": "False"}]})
     here.mine.metadata.labels["x"] = "y"
     here.mine.status.conditions[0].status = "True"

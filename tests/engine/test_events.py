@@ -129,7 +129,7 @@ async def test_a_flood_is_cut_off_and_let_through_again_slowly() -> None:
         assert server.shown == [("again", 27)]
 
 
-async def test_an_event_whose_time_to_live_is_over_begins_anew() -> None:
+async def test_an_expired_event_begins_anew() -> None:
     async with recording() as (recorder, server):
         recorder.normal(MACHINE, "Scaled", "up")
         await asyncio.sleep(1)

@@ -239,7 +239,7 @@ async def test_a_server_that_cannot_be_asked_is_hardly_asked(
         assert here.wire.since().total() <= 60
 
 
-async def test_what_one_kind_shows_to_be_over_is_over_for_all() -> None:
+async def test_the_recovery_of_one_watch_ends_the_backoff_of_all() -> None:
     """Their pauses have grown long meanwhile, and not in step."""
     async with far() as here:
         informers = [
@@ -323,7 +323,7 @@ async def test_a_kind_that_cannot_be_read_is_reported_and_asked_for_now_and_then
         assert here.matter == ""
 
 
-async def test_a_kind_whose_crd_comes_late_is_read_at_once() -> None:
+async def test_a_kind_with_a_late_crd_is_read_at_once() -> None:
     async with far() as here:
         late = Resource("example.com", "v1beta2", "gadgets", "Gadget")
         here.runtime.cache.informer(CRDS)
@@ -379,7 +379,7 @@ async def test_a_cache_is_filled_however_the_server_lists(answer: str) -> None:
             task.cancel()
 
 
-async def test_nobody_keeps_what_nobody_reads() -> None:
+async def test_unread_objects_are_not_cached() -> None:
     async with far() as here:
         people, cache = here.people, here.runtime.cache
         secret: Document = {

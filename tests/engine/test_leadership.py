@@ -185,7 +185,7 @@ async def test_a_leader_that_is_cut_off_ends_before_somebody_else_begins() -> No
         assert none_at_once(item, two)
 
 
-async def test_a_leader_whose_server_was_away_for_all_continues_where_it_stood() -> None:
+async def test_a_leader_continues_after_an_outage_of_the_server() -> None:
     async with stage() as here:
         item = here.candidate("one")
         await asyncio.sleep(3)
@@ -228,7 +228,7 @@ async def test_a_candidate_that_gets_no_answer_asks_again(lost: str) -> None:
         assert item.wrote
 
 
-async def test_a_leader_whose_machine_slept_asks_before_it_writes() -> None:
+async def test_a_leader_renews_after_a_sleep_before_it_writes() -> None:
     """No timer went on meanwhile; the time of day did."""
     async with stage() as here:
         item = here.candidate("one")

@@ -83,7 +83,7 @@ async def scraped() -> str:
         'rest_client_requests_total{code="200",host="in-process",method="POST"} 1.0',
     ],
 )
-async def test_a_scrape_shows_what_happened(line: str) -> None:
+async def test_a_scrape_shows_counts_and_durations(line: str) -> None:
     assert line in (await scraped()).splitlines()
 
 

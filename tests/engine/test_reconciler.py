@@ -145,7 +145,7 @@ async def test_a_paused_object_reports_that_and_nothing_else(widgets: WidgetReco
     assert widgets.log == ["PATCH finalizers", "PATCH phase"]
 
 
-async def test_a_deletion_cleans_up_and_writes_no_status_of_what_is_gone(
+async def test_a_deletion_cleans_up_without_writing_the_status_of_a_deleted_object(
     widgets: WidgetReconciler,
 ) -> None:
     document = widget("a", status={"phase": "Ready"})

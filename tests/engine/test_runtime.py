@@ -60,7 +60,7 @@ async def test_a_runtime_without_controllers_or_informers_just_waits() -> None:
         await asyncio.sleep(3600)
 
 
-async def test_objects_that_were_there_come_after_what_is_news() -> None:
+async def test_initial_objects_come_after_new_ones() -> None:
     server, reconciler = FakeServer(), Seen()
     for name in ("a", "b", "c"):
         server.put(widget(name))
@@ -117,7 +117,7 @@ async def test_a_part_that_ends_ends_all() -> None:
     assert len(asyncio.all_tasks()) == 1
 
 
-async def test_what_a_controller_wrote_it_reads_at_once_and_events_are_not_in_its_way() -> None:
+async def test_own_writes_are_read_at_once_and_not_delayed_by_events() -> None:
     server = FakeServer()
     runtime = Runtime.on(server, clock=loop_clock())
     informer = runtime.cache.informer(WIDGETS)

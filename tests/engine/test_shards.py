@@ -217,7 +217,7 @@ async def test_a_shard_that_is_cut_off_ends_before_others_have_its_clusters() ->
         here.told(program, two)
 
 
-async def test_shards_whose_server_was_away_for_all_continue_where_they_stood() -> None:
+async def test_shards_continue_after_an_outage_of_the_server() -> None:
     async with stage() as here:
         programs = await here.programs("one", "two", "three")
         held = [element.held for element in programs]
@@ -249,7 +249,7 @@ async def test_a_shard_that_slept_while_its_clusters_went_to_others_writes_nothi
         here.told(program, two)
 
 
-async def test_a_program_whose_clock_jumped_asks_before_it_writes() -> None:
+async def test_a_program_renews_after_a_clock_jump_before_it_writes() -> None:
     async with stage() as here:
         value, two = await here.programs("one", "two")
         loop = asyncio.get_running_loop()

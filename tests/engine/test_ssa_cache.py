@@ -39,7 +39,7 @@ def test_the_object_itself_tells_that_nothing_would_change() -> None:
     assert not applied.is_no_op(live(owned=False), intent(), MANAGER)
 
 
-def test_what_a_dry_run_found_counts_for_that_state_and_that_intent() -> None:
+def test_a_no_op_found_by_dry_run_counts_for_that_state_and_intent() -> None:
     """A server may keep a value in another form than it was given."""
     applied, written, meant = SSACache("herds"), live(size="1000m"), intent("1")
     assert not applied.is_no_op(written, meant, MANAGER)

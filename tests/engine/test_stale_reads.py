@@ -283,7 +283,7 @@ async def there(story: Story, kind: type[Owner]) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20 if SOAK else 1))
-async def test_what_is_seen_late_is_not_made_twice(seed: int) -> None:
+async def test_stale_reads_do_not_create_objects_twice(seed: int) -> None:
     async with managers(LATE, seed) as (story, counting, faults):
         await life(story)
         assert sum(fault.happened["lost answer"] for fault in faults) > 5

@@ -174,7 +174,7 @@ def test_a_deleted_object_is_forgotten() -> None:
     assert delay.wait(draft_of(STATUS, OTHER_WORDS), later).after == STATUS_DELAY
 
 
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_delayed_statuses_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(status_delay, "MAX_DELAYED", 1)
     delay, draft = StatusDelay(), draft_of(STATUS, OTHER_WORDS)
     other = draft_of(STATUS, OTHER_WORDS, name="other")

@@ -145,11 +145,11 @@ def _a_closed_account(changes: list[Change], truth: dict[Key, Document]) -> None
         ({"metadata": {"deletionTimestamp": "t"}, "spec": {"finalizers": ["kubernetes"]}}, False),
     ],
 )
-def test_what_nothing_holds_any_more_is_gone(document: Document, expected: bool) -> None:
+def test_a_deleted_object_without_finalizers_is_gone(document: Document, expected: bool) -> None:
     assert is_gone(document) is expected
 
 
-def test_who_had_a_name_before_is_gone_where_its_successor_is_known_to_have_ended() -> None:
+def test_a_former_object_of_the_same_name_is_removed_with_its_successor() -> None:
     for before in (False, True):
         store = Store(parse_labels("app=red"))
         store.replace([], "0")
@@ -162,7 +162,7 @@ def test_who_had_a_name_before_is_gone_where_its_successor_is_known_to_have_ende
         assert not store.objects
 
 
-def test_who_had_a_name_before_does_not_come_back_when_the_watch_reports_it_late() -> None:
+def test_a_former_object_of_the_same_name_does_not_return_with_a_late_event() -> None:
     store = Store(parse_labels("app=red"))
     changes: list[Change] = []
     store.subscribe(changes.append)

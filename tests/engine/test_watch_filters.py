@@ -31,7 +31,7 @@ def program(server: FakeServer, watch_filter: str) -> tuple[Runtime, list[str]]:
     return runtime, looked
 
 
-async def test_each_works_on_what_has_its_label() -> None:
+async def test_watch_filters_select_objects_by_label() -> None:
     server = FakeServer()
     for name, colour in (("a", "blue"), ("b", "green"), ("c", "")):
         document = widget(name)

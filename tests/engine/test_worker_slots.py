@@ -60,7 +60,7 @@ class Work:
         (100.0, 51.0, 50.0),  # each holds it to the end
     ],
 )
-async def test_who_waits_lets_others_work(
+async def test_a_waiting_worker_yields_its_slot(
     after: float, others_end: float, waiters_end: float
 ) -> None:
     work, began = Work(after, 5.0), asyncio.get_running_loop().time()

@@ -131,7 +131,7 @@ async def test_registry_check() -> None:
     assert response.message == "the machine template of md has no registry"
 
 
-async def test_registry_variables_are_what_a_cluster_class_defines() -> None:
+async def test_registry_variables_match_the_cluster_class() -> None:
     response = await ask(
         example("registry_patches"),
         DISCOVER_VARIABLES,

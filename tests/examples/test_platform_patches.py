@@ -121,7 +121,7 @@ async def test_both_make_the_same_machines() -> None:
         ),
     ],
 )
-async def test_what_others_patched_afterwards_is_found(repository: str, message: str) -> None:
+async def test_later_foreign_patches_are_found(repository: str, message: str) -> None:
     machine = {"clusterConfiguration": {"imageRepository": repository}}
     template = {
         "apiVersion": "controlplane.cluster.x-k8s.io/v1beta2",

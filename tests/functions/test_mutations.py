@@ -35,7 +35,7 @@ def test_a_seed_makes_the_same_cases_and_another_one_others() -> None:
     assert first != others
 
 
-def test_a_case_changes_a_copy_and_never_what_selects_the_function() -> None:
+def test_a_case_changes_a_copy_and_keeps_the_selecting_fields() -> None:
     before = deepcopy(GIVEN)
     cases = list(Mutations(GIVEN, 3).cases(200))
     assert before == GIVEN

@@ -45,7 +45,7 @@ def _works(data: bytes) -> None:
         len(data)
 
 
-def test_the_checks_find_what_they_are_for() -> None:
+def test_the_checks_find_their_faults() -> None:
     with pytest.raises(KeyError):
         check(Harness("x", _fails, (ValueError,)), b"")
     check(Harness("x", _fails, (KeyError,)), b"")

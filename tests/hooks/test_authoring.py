@@ -148,7 +148,7 @@ def test_a_handler_of_the_wrong_shape_does_not_type_check() -> None:
         ("odd", {"failure_policy": "Retry"}, "failurePolicy Retry must equal"),
     ],
 )
-def test_what_discovery_could_not_say_is_refused_at_once(
+def test_handlers_that_discovery_would_refuse_are_refused_at_once(
     extension: Extension, name: str, more: dict[str, Any], sentence: str
 ) -> None:
     with pytest.raises(ValueError, match=sentence):
@@ -160,7 +160,7 @@ def test_names_count_for_all_hooks_together(extension: Extension) -> None:
         extension.handles(BEFORE_CLUSTER_CREATE, name="freeze-window")(creating)
 
 
-async def test_the_kit_knows_who_answers_in_two_ways(tmp_path: Path) -> None:
+async def test_the_kit_finds_a_handler_with_varying_answers(tmp_path: Path) -> None:
     extension = Extension()
     counted = iter(range(9))
 
@@ -230,7 +230,7 @@ async def test_a_body_without_end_is_not_read_to_its_end(extension: Extension) -
         ("PUT", PATH, 405),
     ],
 )
-async def test_what_else_is_there(
+async def test_other_paths_of_an_extension_server(
     extension: Extension, method: str, path: str, status: int
 ) -> None:
     assert (await called(Application(extension), method, path))[0] == status

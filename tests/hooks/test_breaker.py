@@ -85,7 +85,7 @@ async def test_nobody_is_held_longer_than_stated(herd: Herd) -> None:
         herd.fails("a")
 
 
-async def test_nobody_waits_for_those_who_do_not_come(herd: Herd) -> None:
+async def test_abandoned_calls_delay_nobody(herd: Herd) -> None:
     """A hundred Clusters wait, and ninety-nine of them are deleted meanwhile."""
     for _ in range(FAILURE_THRESHOLD):
         herd.fails("0")

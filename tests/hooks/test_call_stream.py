@@ -87,12 +87,12 @@ async def test_secrets_are_left_out() -> None:
         ({"variables": [{"path": "/etc/motd", "value": None}]}, None),
     ],
 )
-def test_what_looks_like_a_secret(message: Document, expected: Any) -> None:
+def test_values_that_look_like_secrets_are_redacted(message: Document, expected: Any) -> None:
     (variable,) = redact_message(msgspec.json.encode(message))["variables"]
     assert variable["value"] == expected
 
 
-def test_what_a_secret_field_holds_is_left_out_whatever_its_form() -> None:
+def test_fields_named_like_secrets_are_redacted_in_any_form() -> None:
     held = {
         "passwords": ["a", "b"],
         "credentials": {"user": "a", "pin": 1234, "ready": True},
@@ -107,7 +107,7 @@ def test_what_a_secret_field_holds_is_left_out_whatever_its_form() -> None:
     }
 
 
-async def test_who_leaves_or_sleeps_costs_nobody_anything() -> None:
+async def test_closed_or_slow_watches_delay_nobody() -> None:
     post = ObservableTransport(Far(answer()), Registry(), loop_clock())
     left_watch, slow = post.watch(), post.watch()
     await left_watch.aclose()
@@ -117,7 +117,7 @@ async def test_who_leaves_or_sleeps_costs_nobody_anything() -> None:
     assert len([item async for item in slow]) == MAX_BUFFERED
 
 
-async def test_answers_that_block_are_reported_to_who_comes_later_until_they_end() -> None:
+async def test_blocking_answers_are_reported_to_later_readers_until_they_end() -> None:
     far = Far(answer(retryAfterSeconds=60, message="no room"))
     post = ObservableTransport(far, Registry(), loop_clock())
     await post(ClientConfig(), HOOK, REQUEST)

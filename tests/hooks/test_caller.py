@@ -231,7 +231,7 @@ async def test_bad_answers_fail_or_are_ignored(extension: Extension, said: str) 
         ({"status": ""}, 'got unknown response status "" with message: '),
     ],
 )
-async def test_who_answers_is_never_ignored(answer: Document, said: str) -> None:
+async def test_an_answering_extension_is_never_ignored(answer: Document, said: str) -> None:
     plane = Plane(ext=quota(**answer))
     plane.register("ext", policy="Ignore")
     assert await plane.failure() == FAILED + said
@@ -276,7 +276,7 @@ HOOKS_THAT_MAY_BE_IGNORED = [
 @pytest.mark.parametrize(
     ("hook", "answer"), HOOKS_THAT_MAY_BE_IGNORED, ids=lambda value: getattr(value, "name", "")
 )
-async def test_who_may_be_ignored_is_always_called(hook: AnyHook, answer: Document) -> None:
+async def test_an_ignorable_extension_is_always_called(hook: AnyHook, answer: Document) -> None:
     """An extension that was away for long, and is there again: nothing goes past it."""
     away = Extension(quota=(hook.name, answer))
     away.down = "EOF"
@@ -298,7 +298,7 @@ async def test_who_may_be_ignored_is_always_called(hook: AnyHook, answer: Docume
     assert await said() != hook.response()
 
 
-async def test_who_waits_for_a_turn_too_long_is_not_ignored() -> None:
+async def test_a_call_that_waits_too_long_for_its_turn_is_not_ignored() -> None:
     """The extension is slow and there: it may refuse who did not come to ask it."""
     slow = broken(delay=8.0)
     plane = Plane(ext=slow)
@@ -416,7 +416,7 @@ def newer(older: Hook[Any, Any]) -> Hook[NewerRequest, RetryResponse]:
     )
 
 
-async def test_who_knows_an_older_version_is_asked_in_its_words() -> None:
+async def test_an_extension_of_an_older_version_gets_requests_of_that_version() -> None:
     hook, ext = newer(BEFORE_CLUSTER_CREATE), quota(**waits(5, "birds"))
     request = NewerRequest(cluster={"metadata": {"name": "herd"}}, reason="spring")
     answer = await Plane(hook, ext=ext).caller.call_all(hook, HERD, request)

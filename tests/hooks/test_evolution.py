@@ -22,11 +22,11 @@ NEXT: Final = "v1.15.0"
 HOW_TO: Final = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-hook-version.md"
 
 
-def test_what_was_released_still_holds() -> None:
+def test_released_hooks_stay_compatible() -> None:
     assert violations(own_catalog(), read_snapshot("v1.14.0"), release=NEXT) == []
 
 
-def test_the_snapshot_of_this_release_is_what_it_has() -> None:
+def test_the_snapshot_of_this_release_matches_its_hooks() -> None:
     assert snapshot(own_catalog(), CLUSTER_API) == read_snapshot(CLUSTER_API)
 
 

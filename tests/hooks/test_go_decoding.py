@@ -44,7 +44,7 @@ def read(hook: AnyHook, body: bytes) -> Any:
     return result
 
 
-def test_every_body_is_to_us_what_it_is_to_go() -> None:
+def test_bodies_are_decoded_like_in_go() -> None:
     wrong = []
     for line in recorded():
         hook, body = HOOKS[line["hook"]], base64.b64decode(line["body"])
@@ -108,7 +108,7 @@ def test_no_two_fields_of_a_response_differ_only_in_case(hook: AnyHook) -> None:
     assert len(struct.exact) == len(struct.folded)
 
 
-def test_what_no_field_takes_is_never_looked_at() -> None:
+def test_json_values_of_unknown_fields_are_not_decoded() -> None:
     body = b'{"status":"Success","later":[1e999,1' + b"0" * 9000 + b',{"status":5}]}'
     assert go_document(body, Response) == {"status": "Success"}
 

@@ -29,7 +29,7 @@ async def test_the_test_of_the_how_to_passes(module: dict[str, Any]) -> None:
     await module["test_a_frozen_cluster_waits"]()
 
 
-async def test_what_it_says_of_answers_holds(module: dict[str, Any]) -> None:
+async def test_the_answers_of_the_guide_are_right(module: dict[str, Any]) -> None:
     request = BeforeClusterUpgradeRequest(
         cluster={"metadata": {}},
         from_kubernetes_version="v1.33.0",

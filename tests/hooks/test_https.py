@@ -130,7 +130,7 @@ OWN = certificate()
         pytest.param(OWN, OWN, id="as it is"),
     ],
 )
-async def test_who_is_trusted_is_called(own: KeyPair, trusted: KeyPair, tmp_path: Path) -> None:
+async def test_a_trusted_server_is_called(own: KeyPair, trusted: KeyPair, tmp_path: Path) -> None:
     async with server(answer(b'{"a": 1}'), own, tmp_path) as port:
         url = f"https://127.0.0.1:{port}"
         assert await post(trusting(trusted, url), url) == (200, b'{"a": 1}')
@@ -160,7 +160,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("respond", "own", "said"), REFUSALS)
-async def test_what_keeps_an_answer_from_coming(
+async def test_failed_calls_are_reported(
     respond: Respond, own: KeyPair, said: str, tmp_path: Path
 ) -> None:
     async with server(respond, own, tmp_path) as port:
@@ -191,7 +191,7 @@ async def test_redirects_are_answers(tmp_path: Path) -> None:
         assert await post(trusting(AUTHORITY, url), url) == (301, b"")
 
 
-async def test_who_sends_a_byte_at_a_time_is_given_up(tmp_path: Path) -> None:
+async def test_a_server_that_sends_a_byte_at_a_time_times_out(tmp_path: Path) -> None:
     async def slowly(writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n")
         while not writer.is_closing():
@@ -286,7 +286,7 @@ async def test_a_command_may_block(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         await BlockingTransport()(ClientConfig(url=url, ca_bundle="bm8="), url, b"{}")
 
 
-async def test_who_asks_while_the_program_ends_is_not_answered() -> None:
+async def test_a_call_during_shutdown_is_not_answered() -> None:
     closed = HttpsTransport()
     await closed.aclose()
     with pytest.raises(TimeoutError):

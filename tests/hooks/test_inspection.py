@@ -106,7 +106,7 @@ class Posting:
         pass
 
 
-async def test_all_handlers_are_listed_and_what_is_wrong() -> None:
+async def test_handlers_are_listed_with_their_errors() -> None:
     rows = [
         (handler.extension, handler.handler, handler.hook, handler.problem)
         for handler in await list_handlers(CLIENT)

@@ -36,7 +36,9 @@ VERSION = f"{GROUP}/v1alpha1"
         ),
     ],
 )
-def test_what_go_always_writes_is_always_written(response: Any, expected: dict[str, Any]) -> None:
+def test_fields_that_go_always_writes_are_always_written(
+    response: Any, expected: dict[str, Any]
+) -> None:
     kind = {"apiVersion": VERSION, "kind": "BeforeClusterUpgradeResponse"}
     assert json.loads(BEFORE_CLUSTER_UPGRADE.encode_response(response)) == {**expected, **kind}
 
@@ -53,7 +55,7 @@ def test_what_go_always_writes_is_always_written(response: Any, expected: dict[s
         (b'{"apiVersion": "v1"}', 'apiVersion is "v1", but this has to be a'),
     ],
 )
-def test_what_is_no_response_of_the_hook_is_reported(body: bytes, sentence: str) -> None:
+def test_an_invalid_response_is_reported(body: bytes, sentence: str) -> None:
     with pytest.raises(BadMessage) as refused:
         BEFORE_CLUSTER_UPGRADE.decode_response(body)
     assert sentence in str(refused.value)

@@ -101,7 +101,7 @@ def mirror(value: Template) -> None:
 BUILTIN = {"cluster": {"name": "c", "topology": {"classRef": {"name": "quick", "namespace": "n"}}}}
 
 
-async def test_what_a_function_changes_is_the_patch(extension: Extension) -> None:
+async def test_changes_of_a_function_become_the_patch(extension: Extension) -> None:
     request = a_request(
         ("registry", "all.example.com"),
         ("builtin", BUILTIN),

@@ -36,7 +36,7 @@ def without_prose(node: Any, key: str = "") -> Any:
     return node
 
 
-def test_the_document_says_what_upstreams_says() -> None:
+def test_the_openapi_document_equals_upstreams() -> None:
     recorded = json.loads(gzip.decompress((FOLDER / "openapi.json.gz").read_bytes()))
     document = openapi(own_catalog(), "v1.14.0")
     assert list(compared(without_prose(recorded), without_prose(document))) == []

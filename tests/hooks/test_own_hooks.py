@@ -115,7 +115,7 @@ def test_hooks_of_others_change_nothing_of_ours(acme: Any) -> None:
         ),
     ],
 )
-def test_what_packages_cannot_have(
+def test_invalid_hook_packages_are_refused(
     monkeypatch: pytest.MonkeyPatch, hook: Any, sentence: str
 ) -> None:
     module = ModuleType("acme.hooks")

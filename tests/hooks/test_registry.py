@@ -79,14 +79,16 @@ GOING = found("a", deletionTimestamp="2026-01-01T00:00:00Z")
         pytest.param([found("a"), None], [], id="gone"),
     ],
 )
-def test_what_is_called(documents: list[Document | None], called: list[str]) -> None:
+def test_handlers_of_discovered_extensions_are_called(
+    documents: list[Document | None], called: list[str]
+) -> None:
     serving = following(*documents).handlers_of(GROUP, HOOK)
     assert [
         f"{registration.name} {registration.settings['generation']}" for registration in serving
     ] == called
 
 
-def test_whom_a_dead_extension_is_asked_about_and_for_how_long_can_be_changed() -> None:
+def test_selector_and_timeout_of_a_dead_extension_can_be_changed() -> None:
     slow = {"runtime.cluster.x-k8s.io/longest-timeout-seconds": "2"}
     narrowed = found("a", generation=2, status="False", annotations=slow)
     narrowed["spec"]["namespaceSelector"] = {"matchLabels": {"grows": "grass"}}

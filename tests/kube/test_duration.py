@@ -63,12 +63,12 @@ def test_the_one_form_is_its_own(nanoseconds: int) -> None:
 
 
 @given(st.timedeltas(timedelta(days=-400), timedelta(days=400)))
-def test_what_is_printed_is_read_again(length: timedelta) -> None:
+def test_a_printed_duration_is_parsed_again(length: timedelta) -> None:
     assert duration.parse(duration.text(length)) == length
 
 
 @pytest.mark.parametrize("text", ["", "1", "1d", "h", "1 h", "1h-2m", "1e3s"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
+def test_an_invalid_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=f'time: invalid duration "{text}"'):
         duration.parse(text)
     with pytest.raises(ValueError, match=f'time: invalid duration "{text}"'):

@@ -81,7 +81,7 @@ def test_nobody_else_decodes_json_that_may_be_anybody_s() -> None:
     "text",
     [b"", b"{", b'"\xff"', b"NaN", b"1e999", b"9" * 5000, b"[" * 100_000, '{"a":"\ud83d"}', "x"],
 )
-def test_what_is_no_json_is_one_exception(text: bytes | str) -> None:
+def test_invalid_json_raises_one_exception(text: bytes | str) -> None:
     with pytest.raises(BadJson):
         decode_json(text)
 

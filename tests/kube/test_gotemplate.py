@@ -21,7 +21,7 @@ DATA = {"name": "c", "sizes": [1.0, 2.5], "big": 1e6, "on": True}
         ("a {{- if .on }} b{{ end }}", "a b"),
     ],
 )
-def test_a_template_says_what_it_says_in_go(template: str, text: str) -> None:
+def test_a_template_renders_as_in_go(template: str, text: str) -> None:
     assert parse(template).render(DATA) == text
 
 
@@ -76,7 +76,7 @@ def test_a_template_reaches_nothing_but_its_data_and_comes_to_an_end(template: s
         ('{{ bcrypt "x" | len }}', "60"),
     ],
 )
-def test_functions_of_sprig_give_what_they_give_in_go(template: str, text: str) -> None:
+def test_functions_of_sprig_return_the_same_as_in_go(template: str, text: str) -> None:
     assert parse(template, sprig=True).render(DATA) == text
 
 

@@ -24,7 +24,7 @@ from kapy.testing.frozen import freeze
         ({"a": [2**64, None, "s"]}, {"a": [float(2**64), None, "s"]}, None),
     ],
 )
-def test_a_number_is_what_go_makes_of_it(value: Any, fits: Any, doubled: Any) -> None:
+def test_a_number_is_decoded_as_in_go(value: Any, fits: Any, doubled: Any) -> None:
     fitted, double = fit_integers(freeze(value)), as_doubles(freeze(value))
     assert (fitted, type(fitted)) == (fits, type(fits))
     doubled = fits if doubled is None else doubled

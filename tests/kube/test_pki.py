@@ -53,7 +53,7 @@ def test_a_ca_signs_itself(algorithm: pki.Algorithm) -> None:
     assert pki.is_matching_pair(ca)
 
 
-def test_a_ca_may_only_do_what_kubeadms_may(ca: pki.KeyPair) -> None:
+def test_a_ca_has_the_key_usages_of_kubeadms(ca: pki.KeyPair) -> None:
     extensions = pki.load(ca.certificate).extensions
     usage = extensions.get_extension_for_class(x509.KeyUsage)
     assert usage.critical
@@ -74,7 +74,7 @@ def test_a_ca_may_only_do_what_kubeadms_may(ca: pki.KeyPair) -> None:
     )
 
 
-def test_a_leaf_says_who_it_is_for(ca: pki.KeyPair) -> None:
+def test_a_leaf_has_its_names_and_usages(ca: pki.KeyPair) -> None:
     leaf = pki.issue(
         ca,
         "kubernetes-admin",
@@ -144,7 +144,7 @@ def test_python_loads_a_ca_and_a_leaf_for_tls(ca: pki.KeyPair, tmp_path: Path) -
     ]
 
 
-def test_the_hash_of_a_ca_is_what_kubeadm_join_pins(ca: pki.KeyPair, tmp_path: Path) -> None:
+def test_the_hash_of_a_ca_equals_kubeadms_pin(ca: pki.KeyPair, tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_bytes(ca.certificate)
     answer = subprocess.run(
         "openssl x509 -pubkey -noout -in ca.crt | openssl pkey -pubin -outform der | sha256sum",
@@ -165,7 +165,7 @@ def test_the_hash_of_a_ca_is_what_kubeadm_join_pins(ca: pki.KeyPair, tmp_path: P
     "certificate",
     [b"", b"-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n"],
 )
-def test_what_is_no_certificate_is_reported_so_without_quoting_it(certificate: bytes) -> None:
+def test_an_invalid_certificate_is_reported_without_quoting_it(certificate: bytes) -> None:
     with pytest.raises(pki.InvalidPem):
         pki.public_key_hashes(certificate)
     with pytest.raises(pki.InvalidPem) as caught:
@@ -173,7 +173,7 @@ def test_what_is_no_certificate_is_reported_so_without_quoting_it(certificate: b
     assert "aGVsbG8" not in str(caught.value)
 
 
-def test_what_is_no_key_is_reported_so_without_quoting_it(ca: pki.KeyPair) -> None:
+def test_an_invalid_key_is_reported_without_quoting_it(ca: pki.KeyPair) -> None:
     broken = b"-----BEGIN RSA PRIVATE KEY-----\nc2VjcmV0\n-----END RSA PRIVATE KEY-----\n"
     with pytest.raises(pki.InvalidPem) as caught:
         pki.issue(pki.KeyPair(ca.certificate, broken), "x", now=NOW)
@@ -187,7 +187,7 @@ def _tbs(certificate: bytes) -> bytes:
     return loaded.replace(bytes.fromhex("a003020102020101"), bytes.fromhex("a003020102020100"), 1)
 
 
-def test_a_ca_that_begins_after_what_it_should_issue_reports_it() -> None:
+def test_a_ca_that_is_not_valid_yet_is_reported_when_it_issues() -> None:
     ahead = pki.new_ca("kubernetes", now=NOW + timedelta(days=3285), algorithm=EC)
     with pytest.raises(pki.OutsideValidity, match=r"good from 2034-.* clock says 2026-01-01"):
         pki.issue(ahead, "a", now=NOW, algorithm=EC)

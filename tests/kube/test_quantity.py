@@ -52,7 +52,7 @@ def test_an_amount_is_exact() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "1x", "1 Gi", "1Gib", "--1", "Ki", "1e"])
-def test_what_is_no_quantity_is_refused(text: str) -> None:
+def test_an_invalid_quantity_is_refused(text: str) -> None:
     with pytest.raises(InvalidQuantity, match="quantities must match the regular expression"):
         parse(text)
 

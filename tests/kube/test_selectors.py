@@ -125,7 +125,7 @@ def test_fields_are_selected(text: str, selected: bool) -> None:
     assert parse_fields(text).matches(lambda field: values[field]) is selected
 
 
-def test_a_field_selector_reports_what_it_is_about() -> None:
+def test_a_field_selector_lists_its_fields() -> None:
     selector = parse_fields("metadata.name=a,spec.x!=b")
     assert selector.fields == ["metadata.name", "spec.x"]
     assert selector.exact("metadata.name") == "a"
@@ -163,7 +163,7 @@ def test_a_bad_field_selector_is_reported(text: str, message: str) -> None:
         },
     ],
 )
-def test_a_stored_selector_selects_what_it_selected_when_it_was_written(
+def test_a_stored_selector_matches_as_when_it_was_written(
     document: dict[str, Any] | None,
 ) -> None:
     for labels in ({}, {"a": "2"}, {"a": "2", "b": "1"}, {"a": "2", "b": "1", "c": ""}):

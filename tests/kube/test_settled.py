@@ -62,12 +62,12 @@ def changed(document: Document, path: str, value: Any) -> Document:
     return copy
 
 
-def test_what_was_applied_is_settled() -> None:
+def test_an_apply_of_the_same_fields_is_a_no_op() -> None:
     assert is_no_op(LIVE, INTENT, "us")
 
 
 @pytest.mark.parametrize("manager", ["somebody", "nobody"])
-def test_what_another_applied_is_not(manager: str) -> None:
+def test_an_apply_by_another_manager_is_not_a_no_op(manager: str) -> None:
     assert not is_no_op(LIVE, INTENT, manager)
 
 

@@ -99,7 +99,7 @@ def test_a_key_that_stands_twice_is_reported() -> None:
     assert duplicates == ['line 3: key "a" already set in map']
 
 
-def test_what_looks_like_something_else_is_quoted() -> None:
+def test_text_that_looks_like_another_type_is_quoted() -> None:
     document = {"a": "yes", "b": "1", "c": "2024-01-01", "d": "x\ny\n", "e": [{"f": ""}], "g": {}}
     assert yaml.dump(document) == (
         'a: "yes"\nb: "1"\nc: "2024-01-01"\nd: |\n  x\n  y\ne:\n- f: ""\ng: {}\n'
@@ -127,7 +127,7 @@ def test_scalars_are_those_of_upstream() -> None:
 
 
 @given(VALUES)
-def test_what_is_printed_is_read_again(value: Any) -> None:
+def test_printed_yaml_is_parsed_again(value: Any) -> None:
     assert yaml.load_all(yaml.dump_all([{"v": value}])) == [{"v": value}]
 
 

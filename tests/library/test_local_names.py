@@ -18,7 +18,7 @@ UNREAD = (
 """Folders whose names nobody has read yet: the list may only become shorter."""
 
 
-def test_parameters_and_variables_are_named_by_what_they_are() -> None:
+def test_parameters_and_variables_are_named_by_nouns() -> None:
     names = [
         name
         for path, text in files(TREES, ".py")

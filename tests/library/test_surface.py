@@ -43,7 +43,7 @@ def _is_public(module: str, name: str) -> bool:
     return (module, name) in {(f"kapy.api.{kind.module}", kind.name) for kind in kinds.KINDS}
 
 
-def test_a_name_says_what_it_is() -> None:
+def test_annotations_are_printed_as_in_the_source() -> None:
     """Annotations stand on the page as in the source, without rules of fields."""
     text = page()
     assert "Annotated[" not in text

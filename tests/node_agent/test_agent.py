@@ -159,7 +159,7 @@ class AdoptingRuntime(FailingRuntime):
 
 
 @pytest.mark.parametrize(("names_there", "names"), [(("main",), []), ((), ["before", "main"])])
-async def test_init_containers_do_not_run_again_beside_what_they_prepared(
+async def test_init_containers_do_not_run_again_beside_their_containers(
     tmp_path: Path, names_there: tuple[str, ...], names: list[str]
 ) -> None:
     runtime, wanted = AdoptingRuntime(*names_there), pod()
@@ -184,7 +184,7 @@ def _is_initialized(document: Document) -> bool:
     return bool(status.get("initContainerStatuses")) and "running" in (main.get("state") or {})
 
 
-async def test_a_pod_whose_agent_failed_can_be_deleted_at_once(tmp_path: Path) -> None:
+async def test_a_pod_of_a_failed_agent_can_be_deleted_at_once(tmp_path: Path) -> None:
     async with agent(tmp_path, FailingRuntime(1000)) as (client, node_agent):
         await client.create(PODS, pod())
         await asyncio.sleep(300)

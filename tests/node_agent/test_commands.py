@@ -99,7 +99,7 @@ async def test_a_command_runs_with_its_streams_and_without_more_rights(
         ({}, "channel.k8s.io", "v4.channel.k8s.io"),
     ],
 )
-async def test_what_cannot_be_run_is_refused(
+async def test_invalid_commands_are_refused(
     tmp_path: Path, engine: FakeEngine, what: Mapping[str, str], protocol: str, words: str
 ) -> None:
     async with plane(tmp_path) as running:

@@ -155,7 +155,7 @@ async def test_only_its_own_containers_are_removed(stage: Stage) -> None:
     assert running.identity
 
 
-async def test_what_is_left_of_pods_that_are_gone_is_removed_at_the_start(stage: Stage) -> None:
+async def test_containers_of_deleted_pods_are_removed_at_the_start(stage: Stage) -> None:
     await started(stage)
     again = stage.runtime()
     async with asyncio.TaskGroup() as group:
@@ -233,7 +233,7 @@ async def test_no_engine_is_a_sentence_and_not_asked_without_a_pod(stage: Stage)
     assert await runtime.refusal(pod()) == ""
 
 
-async def test_an_engine_whose_network_is_another_one_is_refused(
+async def test_an_engine_of_another_network_is_refused(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage.engine.rootless = True

@@ -111,7 +111,7 @@ def test_a_variable_has_the_value_that_a_kubelet_gives_it(
         ({"fileKeyRef": {}}, "has a source that is not supported"),
     ],
 )
-def test_what_is_missing_is_named(variable: dict[str, Any], why: str) -> None:
+def test_missing_sources_are_named(variable: dict[str, Any], why: str) -> None:
     container = {"env": [{"name": "A", "valueFrom": variable}]}
     with pytest.raises(MissingSource, match=why):
         environment_of(container, SOURCES, {})

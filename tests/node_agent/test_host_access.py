@@ -89,7 +89,7 @@ def release(**spec: Any) -> list[Components]:
     return [result]
 
 
-def test_an_installation_reports_what_it_allows_and_takes_it_back_when_it_fails(
+def test_an_installation_reports_its_grants_and_revokes_them_on_failure(
     tmp_path: Path,
 ) -> None:
     allows: list[str] = []

@@ -75,7 +75,7 @@ def test_no_file_leaves_its_volume(tmp_path: Path, path: str) -> None:
         volumes.update(sources)
 
 
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
+def test_missing_sources_are_named(tmp_path: Path) -> None:
     volumes, sources = folder_of(tmp_path, pod({"secret": {"secretName": "s"}}))
     with pytest.raises(MissingSource, match='secret "s" not found'):
         volumes.update(sources)
@@ -166,7 +166,7 @@ def test_files_have_fields_and_resources_as_a_kubelet_writes_them(tmp_path: Path
         ({"resourceFieldRef": {"containerName": "x", "resource": "limits.cpu"}}, "x not found"),
     ],
 )
-def test_a_file_of_what_is_not_there_is_named(tmp_path: Path, item: Document, why: str) -> None:
+def test_a_missing_source_of_a_file_is_named(tmp_path: Path, item: Document, why: str) -> None:
     document = pod({"downwardAPI": {"items": [{"path": "a", **item}]}})
     volumes, sources = folder_of(tmp_path, document)
     with pytest.raises(MissingSource, match=why):

@@ -21,7 +21,7 @@ def test_the_samples_pass(topic: str) -> None:
 
 @pytest.mark.sockets
 @pytest.mark.recorded
-def test_a_management_cluster_becomes_what_upstream_made_of_it() -> None:
+def test_a_command_leaves_the_same_management_cluster_as_upstream() -> None:
     (results,) = replay(RECORDED / "clusterctl", ["management"]).values()
     assert len(results) >= 30
     assert [item for item in results if not item.passed] == []

@@ -63,7 +63,7 @@ def test_an_empty_folder_does_not_pass(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["nothing", "."], ["crdnames", "no/such/folder"]])
-def test_what_cannot_be_replayed_is_reported(
+def test_topics_that_cannot_be_replayed_are_reported(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(arguments) == 2

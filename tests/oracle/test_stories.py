@@ -35,7 +35,7 @@ def test_a_folder_without_stories_or_calls_is_a_failure(tmp_path: Path) -> None:
         assert [item.passed for item in results] == [False]
 
 
-def test_a_session_whose_story_is_missing_is_a_failure(tmp_path: Path) -> None:
+def test_a_session_without_a_story_is_a_failure(tmp_path: Path) -> None:
     folder = tmp_path / "extension"
     shutil.copytree(CALLS, folder)
     ((_, results),) = play("extension", folder)

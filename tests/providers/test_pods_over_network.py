@@ -75,7 +75,7 @@ async def test_etcd_is_asked_through_the_api_server() -> None:
 
 
 @pytest.mark.sockets
-async def test_the_member_is_named_to_who_serves_several_at_one_address(
+async def test_a_server_for_several_members_gets_the_name_of_the_member(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     named: list[str | None] = []
@@ -97,7 +97,7 @@ async def test_the_member_is_named_to_who_serves_several_at_one_address(
 
 
 @pytest.mark.sockets
-async def test_who_is_not_of_the_cluster_is_not_told() -> None:
+async def test_a_client_of_another_cluster_is_refused() -> None:
     """etcd's certificates are checked on both sides."""
     async with three_members() as (plane, pods):
         access = await plane.kubeconfig("blue")

@@ -99,7 +99,7 @@ async def test_fields_have_owners(client: Client, namespace: str) -> None:
     assert config_maps["data"] == {"grass": "brown"}
 
 
-async def test_what_is_wrong_is_said(client: Client, namespace: str) -> None:
+async def test_invalid_requests_are_reported(client: Client, namespace: str) -> None:
     with pytest.raises(Invalid, match=r"metadata\.name"):
         await client.create(CONFIG_MAPS, config_map(namespace, "Not A Name"))
     with pytest.raises(NotFound, match="nowhere"):
@@ -121,7 +121,7 @@ async def test_long_lists_come_in_pages(
     assert [document["metadata"]["name"] for document in maps.items] == ["capybara-4"]
 
 
-async def test_a_watch_reports_what_comes_after_a_list(client: Client, namespace: str) -> None:
+async def test_a_watch_reports_changes_after_a_list(client: Client, namespace: str) -> None:
     await herd(client, namespace, 1)
     listed = await client.list(CONFIG_MAPS, namespace)
     key, events_told = Key(namespace, "capybara-0"), []
@@ -199,7 +199,7 @@ async def test_a_cache_that_begins_long_ago_has_all_that_is_there(
     await transport.aclose()
 
 
-async def test_a_refusal_says_what_is_missing(there: Place, namespace: str) -> None:
+async def test_a_refusal_names_the_missing_permission(there: Place, namespace: str) -> None:
     nobody = replace(there.access, token="nobodys", client_certificate=b"", client_key=b"")
     stranger = replace(there.access, impersonate=(("Impersonate-User", "stranger"),))
     for access, error, message in (

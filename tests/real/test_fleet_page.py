@@ -102,7 +102,7 @@ async def _browsing(there: Place, token: str, namespace: str) -> AsyncIterator[B
     await transport.aclose()
 
 
-async def test_a_viewer_sees_and_changes_what_rbac_allows(
+async def test_a_viewer_sees_and_changes_the_objects_that_rbac_allows(
     there: Place, installed: Installed, client: Client, namespace: str
 ) -> None:
     other = f"{namespace}-other"

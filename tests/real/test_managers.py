@@ -174,7 +174,7 @@ async def ask_webhooks(here: Herd) -> None:
 
 
 @pytest.mark.sockets
-async def test_clusters_live_their_lives_with_managers_who_may_do_no_more_than_they_need(
+async def test_clusters_live_with_managers_of_minimal_permissions(
     there: Place, client: Client, namespace: str, installed: Installed, forks: Stable
 ) -> None:
     async with herd(there, client, namespace, installed, forks) as here:

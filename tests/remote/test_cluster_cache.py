@@ -159,7 +159,7 @@ async def test_an_informer_is_there_once_it_has_its_list_and_follows() -> None:
         assert node["metadata"]["labels"] == {"a": "b"}
 
 
-async def test_what_writers_noted_about_nodes_is_not_kept() -> None:
+async def test_managed_fields_of_nodes_are_not_cached() -> None:
     """Neither of those that were listed, nor of those that came later, nor after an own write."""
     noted = [{"manager": "kubelet", "operation": "Update", "fieldsV1": {"f:status": {}}}]
     async with running() as here:
@@ -260,7 +260,7 @@ async def test_a_controller_hears_of_a_cluster_again_after_it_was_lost() -> None
         task.cancel()
 
 
-async def test_what_a_cluster_holds_when_it_is_first_read_is_news() -> None:
+async def test_the_objects_of_a_newly_connected_cluster_are_enqueued() -> None:
     names_told: list[str] = []
 
     async def reconcile(key: Key) -> Result:
@@ -341,7 +341,7 @@ async def test_a_fleet_on_a_bad_day_is_whole_again_when_it_is_calm() -> None:
             assert here.clusters[cluster.name].open == 1
 
 
-async def test_connections_are_shown_to_whoever_scrapes() -> None:
+async def test_connections_are_shown_in_the_metrics() -> None:
     async with running() as here:
         for name in ("one", "two", "three"):
             here.clusters[name] = Workload(over_network=name != "three")

@@ -57,7 +57,7 @@ def test_it_reaches_the_cluster_as_its_administrator(ca: KeyPair) -> None:
 
 
 @pytest.mark.parametrize("remaining", [timedelta(days=30), -timedelta(days=30)])
-def test_what_ends_with_its_authority_is_not_renewed_again_and_again(remaining: timedelta) -> None:
+def test_a_kubeconfig_limited_by_its_ca_is_not_renewed_repeatedly(remaining: timedelta) -> None:
     """As in the authority's last months, or with a clock that is years ahead."""
     ca = new_ca("kubernetes", now=NOW, valid=timedelta(days=60), algorithm="ECDSA-P256")
     now = facts(ca.certificate).not_after - remaining
@@ -90,7 +90,7 @@ def test_it_is_renewed_at_half_of_its_life(ca: KeyPair) -> None:
         ),
     ],
 )
-def test_what_is_no_kubeconfig_is_reported_without_quoting_it(text: bytes, message: str) -> None:
+def test_an_invalid_kubeconfig_is_reported_without_quoting_it(text: bytes, message: str) -> None:
     with pytest.raises(BadSecret) as refused:
         next_renewal(with_text(text))
     assert str(refused.value) == f"Secret ns/c1-kubeconfig: {message}"

@@ -53,7 +53,7 @@ async def test_where_nobody_asks_how_it_fares_a_connection_is_probed_when_it_fai
         assert here.connected(ONE)
 
 
-async def test_who_tells_no_version_is_asked_for_those_of_its_api() -> None:
+async def test_a_server_without_a_version_is_asked_for_its_api_versions() -> None:
     async with running() as here:
         here.clusters["one"] = workload = Workload(over_network=True)
         workload.version = None
@@ -63,7 +63,7 @@ async def test_who_tells_no_version_is_asked_for_those_of_its_api() -> None:
 
 
 @pytest.mark.parametrize("version", [b"<html>welcome</html>", {"hello": "world"}, {}])
-async def test_who_talks_nonsense_is_no_api_server(version: Document | bytes) -> None:
+async def test_a_server_that_answers_nonsense_is_no_api_server(version: Document | bytes) -> None:
     async with running() as here:
         here.clusters["one"] = workload = Workload(over_network=True)
         here.clusters["two"] = Workload(over_network=True)
@@ -140,7 +140,7 @@ async def test_a_short_absence_is_reported_and_forgiven() -> None:
         assert [name for _, name in here.told] == ["one", "one"]
 
 
-async def test_what_is_watched_continues_as_soon_as_a_probe_passes() -> None:
+async def test_watches_resume_as_soon_as_a_probe_passes() -> None:
     async with running() as here:
         here.clusters["one"] = workload = Workload(over_network=True)
         here.management.put(secret("one"))

@@ -119,7 +119,7 @@ async def test_a_silent_cluster_is_left_alone_ever_longer_until_it_answers() -> 
     assert len(recovered) == number + 1
 
 
-async def test_whoever_gives_up_waiting_gives_the_place_back() -> None:
+async def test_a_cancelled_request_frees_its_place() -> None:
     server = Server(5)
     patient, _ = patience(server)
     for _ in range(3 * MAX_IN_FLIGHT):
@@ -131,7 +131,7 @@ async def test_whoever_gives_up_waiting_gives_the_place_back() -> None:
 
 
 @pytest.mark.parametrize("late", [3, 1000])
-async def test_who_was_refused_is_told_when_to_try_again(late: float) -> None:
+async def test_a_refused_request_names_the_time_of_the_next_try(late: float) -> None:
     """Whoever is refused does not ask again by himself, and probes go another way."""
     server = Server(late)
     patient, entries = patience(server)

@@ -26,7 +26,7 @@ def secret(**data: str) -> Document:
 
 
 @pytest.mark.parametrize("purpose", ["ca", "etcd", "proxy", "sa", "kubeconfig"])
-def test_a_name_is_parsed_into_what_it_was_made_of(purpose: str) -> None:
+def test_a_secret_name_is_parsed_into_cluster_and_purpose(purpose: str) -> None:
     name = secret_name("my-cluster", purpose)
     assert parse_secret_name(name) == ("my-cluster", purpose)
     assert has_purpose_suffix(name)
@@ -64,7 +64,7 @@ def test_a_certificate_survives_its_secret() -> None:
     assert key_pair(document) == pair
 
 
-def test_what_is_missing_or_unreadable_is_reported_without_quoting_it() -> None:
+def test_missing_or_unreadable_data_is_reported_without_quoting_it() -> None:
     with pytest.raises(BadSecret, match=r"Secret ns/c1-ca: missing data for key tls\.crt"):
         key_pair(secret())
     with pytest.raises(BadSecret) as refused:

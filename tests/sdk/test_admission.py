@@ -132,7 +132,7 @@ async def test_defaults_are_filled_in_and_nothing_else_changes(client: Client) -
     assert stored["spec"]["template"]["spec"] == {"sheets": 1, "colour": "white"}
 
 
-async def test_what_is_wrong_is_refused_with_field_and_value(client: Client) -> None:
+async def test_an_invalid_object_is_refused_with_field_and_value(client: Client) -> None:
     assert await refusal(client.create(SHEETS, sheet(sheets=0))) == denied(
         "Sheet", "spec.sheets: Invalid value: 0: a machine has one sheet at least"
     )
@@ -143,7 +143,7 @@ async def test_what_is_wrong_is_refused_with_field_and_value(client: Client) -> 
     )
 
 
-async def test_a_template_is_judged_as_what_is_made_of_it(client: Client) -> None:
+async def test_a_template_is_validated_like_its_objects(client: Client) -> None:
     bad = template({"not a label": "x"}, sheets=-1)
     message = await refusal(client.create(TEMPLATES, bad))
     assert 'spec.template.metadata.labels: Invalid value: "not a label"' in message
@@ -186,7 +186,7 @@ async def test_an_older_version_loses_nothing_on_the_way_there_and_back(client: 
     )
 
 
-def test_what_no_version_says_is_an_error_with_the_versions_that_there_are() -> None:
+def test_an_unknown_version_is_an_error_that_lists_the_versions() -> None:
     group = SHEETS.group
     with pytest.raises(CannotConvert, match=f"are {group}/v2, {group}/v1"):
         RULES.convert(sheet(), f"{group}/v3")

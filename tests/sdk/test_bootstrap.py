@@ -51,7 +51,7 @@ async def scene() -> AsyncIterator[Scene]:
         yield result
 
 
-async def test_boot_data_comes_step_by_step_and_each_step_says_what_it_waits_for(
+async def test_boot_data_is_made_in_steps_that_report_their_obstacles(
     scene: Scene,
 ) -> None:
     bench = scene.bench
@@ -80,7 +80,7 @@ async def test_boot_data_comes_step_by_step_and_each_step_says_what_it_waits_for
     assert "finalizers" not in config["metadata"]
 
 
-async def test_the_secret_is_what_the_contract_asks_for(scene: Scene) -> None:
+async def test_the_secret_follows_the_contract(scene: Scene) -> None:
     await scene.bench.cluster("blue", provisioned=True)
     await machine(scene.bench, "plane-0", control_plane=True)
     config = await scene.bench.until(RESOURCE, "plane-0", is_made)
@@ -145,7 +145,7 @@ class LostLock(Interceptor):
             yield event
 
 
-async def test_who_does_not_know_that_it_took_the_lock_comes_to_know_it() -> None:
+async def test_a_machine_learns_that_it_holds_the_lock() -> None:
     async with provider_bench([RESOURCE]) as bench:
         lost = LostLock(bench.transport)
         async with life(
@@ -157,7 +157,7 @@ async def test_who_does_not_know_that_it_took_the_lock_comes_to_know_it() -> Non
         assert lost.lost
 
 
-async def test_data_is_made_once_whatever_changes_and_its_owner_comes_back(scene: Scene) -> None:
+async def test_data_is_made_once_and_its_owner_reference_restored(scene: Scene) -> None:
     bench = scene.bench
     await bench.cluster("blue", provisioned=True)
     await initialized(bench)
@@ -207,7 +207,9 @@ async def test_a_status_that_was_lost_is_found_again(scene: Scene) -> None:
         ),
     ],
 )
-async def test_what_is_to_be_left_alone_is(scene: Scene, stop: Document, go_on: Document) -> None:
+async def test_a_paused_or_foreign_config_is_left_alone(
+    scene: Scene, stop: Document, go_on: Document
+) -> None:
     bench = scene.bench
     await bench.cluster("blue", paused=True, provisioned=True)
     await machine(bench, "plane-0", control_plane=True)

@@ -191,7 +191,9 @@ async def test_deletion_waits_for_the_workers(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("by", ["paused", "managed-by"])
-async def test_what_is_to_be_left_alone_is(scene: Scene, by: str) -> None:
+async def test_a_paused_or_externally_managed_control_plane_is_left_alone(
+    scene: Scene, by: str
+) -> None:
     bench, name = scene.bench, f"cluster.x-k8s.io/{by}"
     await begin(bench, paused=True)
     await asyncio.sleep(1)
@@ -277,9 +279,7 @@ class Secretive(PaperService):
         (Secretive, "Please check controller logs for errors"),
     ],
 )
-async def test_what_a_provider_cannot_do_or_does_wrong_is_reported(
-    provider: type[PaperService], says: str
-) -> None:
+async def test_errors_of_a_provider_are_reported(provider: type[PaperService], says: str) -> None:
     async with provider_bench([RESOURCE]) as bench:
         add_control_plane(bench.runtime, PaperControlPlane, provider(), finalizer=FINALIZER)
         async with bench.running():

@@ -209,7 +209,7 @@ async def test_labels_change_in_place_and_are_taken_away_again(scene: Scene) -> 
             assert document["metadata"]["annotations"]["note"] == "y"
 
 
-async def test_what_keeps_it_from_the_next_step_is_reported(scene: Scene) -> None:
+async def test_an_obstacle_to_the_next_step_is_reported(scene: Scene) -> None:
     bench = scene.bench
     scene.stacks.unstable = "the ink is wet"
     await begin(bench)
@@ -252,7 +252,7 @@ async def test_deletion_takes_all_machines_and_asks_nobody_to_leave(scene: Scene
     assert not scene.stacks.left
 
 
-async def test_without_a_template_it_says_what_to_do_and_continues_when_it_comes() -> None:
+async def test_a_missing_template_is_reported_and_awaited() -> None:
     async with stage() as scene:
         bench = scene.bench
         await begin(bench)
@@ -310,7 +310,7 @@ class Counted(PaperStacks):
         )
 
 
-async def test_while_nothing_happens_it_is_only_observed_and_sees_what_changes() -> None:
+async def test_an_idle_control_plane_is_only_observed() -> None:
     stacks = Counted()
     async with stage(stacks) as scene:
         bench = scene.bench

@@ -216,7 +216,7 @@ async def test_a_cluster_that_changes_its_account_lets_the_old_one_go() -> None:
         assert await scene.held(SECRETS, key("new")) == ([HELD], ["red"])
 
 
-async def test_a_rotated_secret_enqueues_whoever_uses_it_and_ends_the_old_session() -> None:
+async def test_a_rotated_secret_enqueues_its_users_and_ends_the_old_session() -> None:
     async with playing() as scene:
         await scene.secret("red", "token-1")
         await scene.secret("shared", "token-2", "vault")
@@ -233,7 +233,7 @@ async def test_a_rotated_secret_enqueues_whoever_uses_it_and_ends_the_old_sessio
         assert [account.closed for account in scene.land.opened] == [True, True, False, False]
 
 
-async def test_a_namespace_that_loses_its_right_is_refused_and_keeps_what_it_has() -> None:
+async def test_a_namespace_without_its_permission_is_refused_and_keeps_its_machines() -> None:
     async with playing() as scene:
         await scene.secret("shared", "token", "vault")
         gold = {"matchLabels": {"tier": "gold"}}
@@ -365,7 +365,7 @@ async def test_many_at_once_sign_in_once() -> None:
     assert sorted(entries) == ["a", "b"]
 
 
-def test_a_credential_shows_nothing_of_what_it_holds() -> None:
+def test_a_credential_does_not_show_its_content() -> None:
     credential = Credential(identity="Secret a/b", version="1", data={"token": b"hunter2"})
     assert "hunter2" not in repr(credential)
     assert "hunter2" not in repr(replace(credential, version="2"))

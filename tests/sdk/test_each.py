@@ -138,7 +138,7 @@ NEVER_FROM_OUTSIDE: Final = ("claims", "infra machine", "infra machine pool")
         if not (limit == "managed from outside" and name in NEVER_FROM_OUTSIDE)
     ],
 )
-async def test_only_what_it_is_told_to_serve_is_served(
+async def test_only_objects_with_the_watch_label_are_served(
     case: Each, options: ManagerOptions, metadata: Document, *, served: bool
 ) -> None:
     async with asked(case, None, options, **metadata) as (bench, question):

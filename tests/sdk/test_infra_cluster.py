@@ -73,7 +73,7 @@ async def test_a_good_provider_conforms(provider: type[InfraClusterProvider[Docu
     await check_infra_cluster(PAPER_CLUSTERS, CLUSTER, lambda _: provider())
 
 
-async def test_a_bad_provider_is_told_which_rule() -> None:
+async def test_an_invalid_provider_is_refused_with_the_rule() -> None:
     with pytest.raises(AssertionError, match=r"infra-cluster/initialized: .* it was not set"):
         await check_infra_cluster(PAPER_CLUSTERS, CLUSTER, lambda _: Never())
 
@@ -98,7 +98,7 @@ async def test_an_endpoint_that_the_user_chose_stays(scene: Scene) -> None:
     assert (await scene.infra())["spec"] == {"controlPlaneEndpoint": chosen}
 
 
-async def test_what_is_managed_from_outside_is_left_alone(scene: Scene) -> None:
+async def test_externally_managed_infrastructure_is_left_alone(scene: Scene) -> None:
     infra = named("blue")
     infra["metadata"]["annotations"] = {"cluster.x-k8s.io/managed-by": "terraform"}
     await scene.bench.cluster("blue", infra)
@@ -124,7 +124,7 @@ async def test_a_paused_cluster_is_left_alone_until_it_is_resumed(scene: Scene) 
     assert scene.land.clusters == {"blue"}
 
 
-async def test_deletion_releases_what_was_made(scene: Scene) -> None:
+async def test_a_deletion_releases_the_infrastructure(scene: Scene) -> None:
     await scene.bench.cluster("blue", named("blue"))
     await asyncio.sleep(1)
     await scene.bench.client.patch(Cluster.RESOURCE, key("blue"), {"spec": {"paused": True}})

@@ -119,14 +119,14 @@ async def test_a_good_provider_conforms() -> None:
         pytest.param(NeverReady, "/initialized: .* it was not set", id="never ready"),
     ],
 )
-async def test_a_bad_provider_is_told_which_rule(
+async def test_an_invalid_provider_is_refused_with_the_rule(
     provider: type[InfraMachineProvider[PaperMachine]], rule: str
 ) -> None:
     with pytest.raises(AssertionError, match=rule):
         await check_infra_machine(PaperMachine, MACHINE, lambda _: provider())
 
 
-async def test_a_machine_becomes_ready_and_says_what_it_waits_for(scene: Scene) -> None:
+async def test_a_machine_becomes_ready_and_reports_its_obstacles(scene: Scene) -> None:
     bench = scene.bench
     await bench.cluster("blue")
     await bench.machine("blue", "worker-0", MACHINE)
@@ -283,7 +283,7 @@ class OldFashioned(Detailed):
         ]
 
 
-async def test_readers_of_v1beta1_are_told_what_the_provider_says_to_them() -> None:
+async def test_v1beta1_conditions_have_the_reports_of_the_provider() -> None:
     async with provider_bench([RESOURCE]) as bench:
         add_infra_machine(bench.runtime, PaperMachine, OldFashioned(), finalizer=FINALIZER)
         async with bench.running():

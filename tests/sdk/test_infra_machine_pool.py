@@ -119,12 +119,14 @@ async def test_a_good_provider_conforms() -> None:
         pytest.param(Stubborn, "provider-ids: .* replicas are wanted", id="does not scale"),
     ],
 )
-async def test_a_bad_provider_is_told_which_rule(provider: type[PaperPad], rule: str) -> None:
+async def test_an_invalid_provider_is_refused_with_the_rule(
+    provider: type[PaperPad], rule: str
+) -> None:
     with pytest.raises(AssertionError, match=rule):
         await check_infra_machine_pool(POOLS, POOL, lambda _: provider())
 
 
-async def test_a_pool_says_what_it_waits_for_and_hands_over_its_machines(scene: Scene) -> None:
+async def test_a_pool_reports_its_obstacles_and_its_machines(scene: Scene) -> None:
     bench = scene.bench
     await bench.cluster("blue")
     await bench.machine_pool("blue", "mp", POOL, replicas=2, failureDomains=["a"])
@@ -261,7 +263,7 @@ async def test_a_machine_that_its_machine_owns_wakes_its_pool_when_it_goes() -> 
             assert looks == [key("mp")]
 
 
-async def test_a_mistake_is_an_event_that_says_which() -> None:
+async def test_a_mistake_of_the_provider_is_an_event() -> None:
     async with provider_bench([POOLS]) as bench:
         add_infra_machine_pool(bench.runtime, POOLS, Copier(), finalizer=FINALIZER)
         async with bench.running():

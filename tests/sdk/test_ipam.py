@@ -173,7 +173,7 @@ async def test_a_lost_answer_takes_no_second_address(scene: Scene) -> None:
     assert scene.ranges.asked.count("vm-0") == 1
 
 
-async def test_who_finds_the_pool_empty_gets_the_address_that_comes_back(scene: Scene) -> None:
+async def test_a_claim_on_an_empty_pool_gets_the_next_released_address(scene: Scene) -> None:
     await scene.pool(last="10.0.0.2")
     await scene.claim("vm-0")
     await asyncio.sleep(1)
@@ -272,7 +272,7 @@ async def test_protection_and_owners_come_back(scene: Scene) -> None:
     assert len(address["metadata"]["ownerReferences"]) == 2
 
 
-async def test_what_a_provider_keeps_is_not_forgotten(scene: Scene) -> None:
+async def test_an_address_that_cannot_be_released_stays_allocated(scene: Scene) -> None:
     await scene.pool()
     await scene.claim("vm-0")
     await asyncio.sleep(1)

@@ -163,7 +163,7 @@ async def test_the_endpoint_is_the_load_balancers() -> None:
 
 
 @pytest.mark.parametrize("crash", ["", "cp-0 runs", "cp-0 joined", "cp-0 left", "cp-0 goes"])
-async def test_a_member_joins_and_leaves_in_order_whatever_crashes(crash: str) -> None:
+async def test_a_member_joins_and_leaves_in_order_despite_crashes(crash: str) -> None:
     async with playing(crash) as scene:
         bench = scene.bench
         await bench.machine("blue", "cp-0", MACHINE, control_plane=True, bootstrap_data=b"x")

@@ -110,7 +110,7 @@ async def test_each_slot_is_made_once_and_belongs_to_the_object(*, lossy: bool) 
         assert not await pages(bench)
 
 
-async def test_what_is_taken_away_comes_back_at_once() -> None:
+async def test_removed_objects_are_created_again_at_once() -> None:
     async with playing(Printer()) as bench:
         await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
         await asyncio.sleep(60)
@@ -124,7 +124,7 @@ async def test_what_is_taken_away_comes_back_at_once() -> None:
         assert all(document["metadata"].get("ownerReferences") for document in results)
 
 
-async def test_what_is_owned_by_others_is_left_alone() -> None:
+async def test_objects_of_other_owners_are_left_alone() -> None:
     async with playing(Printer()) as bench:
         theirs: Document = {"metadata": {"name": "worker-0-index", "namespace": "default"}}
         await bench.client.create(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", **theirs})
@@ -134,7 +134,7 @@ async def test_what_is_owned_by_others_is_left_alone() -> None:
         assert text + "default/worker-0" in await message(bench)
 
 
-async def test_a_kind_that_was_not_named_is_a_mistake_that_says_what_to_do() -> None:
+async def test_an_undeclared_kind_is_an_error_with_a_remedy() -> None:
     printer = Printer()
     printer.kind = SECRETS
     async with playing(printer) as bench:

@@ -51,7 +51,7 @@ def test_a_new_pool_waits_for_its_machines(ids: list[str | None], message: str) 
     assert (ready.status, ready.message) == ("False", message)
 
 
-def test_a_provisioned_pool_stays_provisioned_and_reports_what_is_missing() -> None:
+def test_a_provisioned_pool_stays_provisioned_and_reports_missing_machines() -> None:
     pool_instances = machines("paper://1", None)
     answer = pool_result(order(provisioned=True), pool_instances, provider_id="paper://mp")
     assert isinstance(answer, PoolProvisioned)

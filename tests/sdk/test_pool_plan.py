@@ -32,6 +32,8 @@ def member(text: str) -> Member:
         ("a:ro", 0, 0, "a"),
     ],
 )
-def test_what_is_made_and_what_goes(members: str, wanted: int, missing: int, surplus: str) -> None:
+def test_a_plan_has_missing_and_surplus_machines(
+    members: str, wanted: int, missing: int, surplus: str
+) -> None:
     results = [member(part) for part in members.split()]
     assert plan(results, wanted) == Plan(missing, surplus.split())

@@ -75,9 +75,7 @@ def told(document: Document) -> dict[str, tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("case", "sums_up"), CAN_FAIL)
-async def test_what_has_failed_for_good_is_reported_and_left_alone(
-    case: Each, sums_up: str
-) -> None:
+async def test_a_terminal_failure_is_reported_and_left_alone(case: Each, sums_up: str) -> None:
     async with asked(case, answering(GONE)) as (bench, question):
         await asyncio.sleep(1)
         document = await bench.client.get(case.resource, key(NAME))
@@ -95,7 +93,7 @@ async def test_what_has_failed_for_good_is_reported_and_left_alone(
 
 
 @pytest.mark.parametrize(("case", "sums_up"), CAN_FAIL)
-async def test_what_others_have_marked_as_failed_is_asked_about_when_the_mark_goes(
+async def test_a_provider_is_asked_again_when_a_foreign_failure_mark_is_removed(
     case: Each, sums_up: str
 ) -> None:
     del sums_up
@@ -235,7 +233,7 @@ class Lost(InfraMachineProvider[CowMachine]):
         return Released()
 
 
-async def test_what_is_answered_is_kept_by_the_crds_that_are_printed() -> None:
+async def test_printed_crds_keep_the_answers_of_the_provider() -> None:
     async with provider_bench([]) as bench:
         crds = {item["spec"]["names"]["kind"]: item for item in crds_of(COWS)}
         for crd in crds.values():

@@ -8,7 +8,7 @@ from kapy.kube.http import Request
 from tests.stories import costs
 
 
-async def test_a_small_story_costs_what_is_recorded() -> None:
+async def test_a_small_story_has_the_recorded_costs() -> None:
     recorded: costs.Costs = json.loads(costs.FIGURES.read_text())
     now = await costs.measure()
     differences = [

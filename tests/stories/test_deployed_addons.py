@@ -57,7 +57,7 @@ LOOKS: list[Callable[[Client], Awaitable[object]]] = [
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=["api", "apis", "daemonsets", "pods", "dns", "rollout"])
-async def test_whoever_looks_finds_the_pods_of_the_addons(
+async def test_the_pods_of_the_addons_are_found_in_every_way(
     look: Callable[[Client], Awaitable[object]],
 ) -> None:
     async with cluster() as (_, client):

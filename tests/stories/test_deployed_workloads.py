@@ -97,7 +97,7 @@ async def test_daemons_run_on_every_node_and_follow_them() -> None:
         assert len(await pods(client, "agent")) == 1
 
 
-async def test_pods_wait_for_a_node_with_what_they_request() -> None:
+async def test_pods_wait_for_a_node_with_enough_resources() -> None:
     async with cluster() as (running, client):
         whole = {"resources": {"requests": {"memory": "5Gi"}}}
         template = {"spec": {"containers": [{"name": "main", "image": "x", **whole}]}}

@@ -160,7 +160,7 @@ async def test_an_extension_that_is_taken_away_holds_nothing_any_more() -> None:
         assert quota.calls() == ["quota"] * 2
 
 
-async def test_a_dead_extension_holds_nobody_who_does_not_ask_it() -> None:
+async def test_a_dead_extension_delays_only_its_own_clusters() -> None:
     """It is there when the plane starts and never answers; it is told, and what it holds says so,
     until it comes back."""
     dead = Extension(quota=("BeforeClusterCreate", {}))

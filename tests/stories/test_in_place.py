@@ -278,7 +278,7 @@ async def test_an_extension_that_fails_and_comes_back_loses_no_machine() -> None
         assert await marked(story) == []
 
 
-async def test_whoever_is_being_updated_can_still_be_replaced() -> None:
+async def test_a_machine_that_is_being_updated_can_be_replaced() -> None:
     """Its update never ends, so a person deletes the Machine; the other one is updated."""
     updater = Updater(turns=1_000_000)
     async with herd(updater, replicas=2) as story:
@@ -294,7 +294,7 @@ async def test_whoever_is_being_updated_can_still_be_replaced() -> None:
         assert await marked(story) == []
 
 
-async def test_what_an_extension_does_not_cover_is_replaced() -> None:
+async def test_changes_that_an_extension_does_not_cover_cause_a_replacement() -> None:
     """It leaves a field over; then there are two of them, of which nobody knows who does what."""
     updater = Updater()
     updater.handlers["machineset"] = (
@@ -370,7 +370,7 @@ class FailingOnce(Interceptor):
         return request.method, request.path, manager, *marks, "spec" in body, "status" in body
 
 
-async def test_updates_are_gone_through_with_whichever_write_fails(
+async def test_updates_complete_despite_a_failed_write(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Three control plane Machines and two workers; all that is known comes from the server."""

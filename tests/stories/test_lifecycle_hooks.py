@@ -59,7 +59,7 @@ def is_upgrading(cluster: Cluster) -> bool:
     return not is_true(cluster.status.conditions, RECONCILED)
 
 
-async def test_every_step_waits_for_those_who_hold_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_blocking_hook_delays_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     extension = Reluctant()
     monkeypatch.setattr(core_controllers, "add_topologies", partial(add_to, hooks=extension))
     async with running_plane() as story:

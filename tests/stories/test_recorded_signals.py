@@ -76,7 +76,7 @@ async def play(plane: ManagementPlane, name: str) -> None:
 
 
 @pytest.mark.recorded
-async def test_a_fleet_reports_what_upstream_tells(recorded: dict[str, Any]) -> None:
+async def test_a_fleet_reports_the_same_signals_as_upstream(recorded: dict[str, Any]) -> None:
     async with running() as plane:
         async with asyncio.TaskGroup() as group:
             meanwhile = group.create_task(_later(plane))

@@ -62,7 +62,7 @@ async def test_the_in_memory_class_gives_a_ready_cluster() -> None:
 
 
 @pytest.mark.parametrize("which", ["topology", "scale"])
-async def test_clusters_that_need_what_the_extension_would_tell_are_refused(which: str) -> None:
+async def test_clusters_without_discovered_variables_are_refused(which: str) -> None:
     """Their variables are the extension's to define."""
     async with running_plane() as story:
         await story.create(without_external_patches(released("clusterclass-in-memory.yaml")))

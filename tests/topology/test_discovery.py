@@ -53,7 +53,7 @@ def test_definitions_of_one_variable_agree_or_conflict(
     assert status_variable.definitions_conflict is conflict
 
 
-def test_a_conflict_stays_whatever_comes_after() -> None:
+def test_a_conflict_of_definitions_stays() -> None:
     others = {"a": [variable("v", {"type": "number"})], "b": [variable("v", STRING)]}
     (status_variable,) = status_variables([variable("v", STRING)], others)
     assert status_variable.definitions_conflict

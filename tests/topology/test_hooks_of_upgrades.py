@@ -194,7 +194,7 @@ async def test_the_story_of_an_upgrade_over_two_minors() -> None:
         (Hook.AFTER_CLUSTER_UPGRADE, "AfterClusterUpgrade", {"plane": NEW}, {"plane": NEW}),
     ],
 )
-async def test_an_answer_holds_what_comes_next_until_it_is_given_again(
+async def test_an_answer_blocks_the_next_step_until_its_retry(
     hook: Hook, owed: str, has: dict[str, str], stays: dict[str, str]
 ) -> None:
     story = await life(Extension(hook), **{"md": NEW, "mp": NEW, **has})
@@ -331,7 +331,7 @@ async def test_creation_and_deletion_are_asked_for() -> None:
         ({"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}}, False),
     ],
 )
-async def test_who_holds_is_asked_again_at_once_when_the_cluster_is_another(
+async def test_a_changed_cluster_calls_a_blocking_hook_at_once(
     metadata: Document, again: bool
 ) -> None:
     extension, memory = Extension(Hook.BEFORE_CLUSTER_DELETE), HookCache()
@@ -352,7 +352,7 @@ async def test_an_extension_that_writes_an_annotation_each_time_is_asked_once_a_
     assert len(extension.asked) == 3
 
 
-async def test_extensions_are_shown_the_cluster_without_what_is_kept_for_others() -> None:
+async def test_extensions_get_the_cluster_without_bookkeeping_annotations() -> None:
     change: Any = {
         "metadata": {
             "annotations": {

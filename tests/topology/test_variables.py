@@ -41,7 +41,7 @@ def values(**by_name: Any) -> list[ClusterVariable]:
     return [ClusterVariable(name=name, value=value) for name, value in by_name.items()]
 
 
-def test_defaults_come_after_what_is_there() -> None:
+def test_defaults_do_not_replace_values() -> None:
     variables, errors = default_variables(
         values(sizes={"min": 1}, region="eu"), DEFINED, PATH, create=True
     )

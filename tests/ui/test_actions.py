@@ -107,7 +107,7 @@ async def test_each_action_shows_its_plan_and_then_does_it() -> None:
 
 
 @on_virtual_time
-async def test_what_is_not_allowed_is_neither_offered_nor_done() -> None:
+async def test_forbidden_actions_are_neither_offered_nor_done() -> None:
     clock, viewer = loop_clock(), User("viewer", ("system:authenticated",))
     async with management_plane(Settings(), clock=clock) as plane:
         await _ready(plane)

@@ -96,7 +96,7 @@ def test_the_size_of_documents_is_looked_at_up_to_a_limit_and_without_recursion(
     assert not is_large([cluster("one"), None])
 
 
-def test_the_grid_has_a_bound_whatever_versions_and_failure_domains_are_called() -> None:
+def test_the_grid_is_bounded_in_versions_and_failure_domains() -> None:
     machines = [
         {
             "metadata": {"name": f"m{number}", "namespace": "default"},

@@ -63,7 +63,7 @@ async def test_a_page_that_is_up_to_date_is_not_told_to_load_itself_again() -> N
 
 
 @on_virtual_time
-async def test_what_changes_no_row_is_no_change() -> None:
+async def test_an_update_without_a_changed_row_is_no_change() -> None:
     fleet, key = Fleet(None, [], Random()), Key("default", "a")  # type: ignore[arg-type]
     async with fleet.subscribe() as subscription:
         fleet.put(key, cluster("a", resourceVersion="1"))

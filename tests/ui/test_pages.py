@@ -108,7 +108,7 @@ def _paused(document: dict[str, dict[str, object]]) -> dict[str, object]:
 
 
 @on_virtual_time
-async def test_a_viewer_sees_what_their_rights_allow() -> None:
+async def test_a_viewer_sees_the_objects_of_their_permissions() -> None:
     async with _farm(SHEPHERD) as (plane, visitor):
         nothing = await visitor.get("/")
         refused = await visitor.get("/clusters/default/capybara")
@@ -155,7 +155,7 @@ async def test_a_right_that_is_withdrawn_ends() -> None:
 
 
 @on_virtual_time
-async def test_what_others_send_is_refused() -> None:
+async def test_forged_requests_are_refused() -> None:
     async with _farm() as (_, visitor):
         stranger = Visitor(visitor.pages)
         page = await visitor.get("/")

@@ -91,7 +91,7 @@ def test_an_upgrade_lasts_until_the_topology_is_reconciled() -> None:
     assert ("upgrade v1.34.0 → v1.35.0", "5m") in after
 
 
-def test_an_upgrade_whose_events_are_gone_is_known_from_its_machines() -> None:
+def test_an_upgrade_without_events_is_derived_from_its_machines() -> None:
     initialized = _since(5, condition("ControlPlaneInitialized", "True"))
     done = _since(80, condition("TopologyReconciled", "True"))
     old, new = _machine("old", "v1.33.0"), _machine("new", "v1.34.0")

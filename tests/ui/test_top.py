@@ -38,7 +38,7 @@ def test_the_most_urgent_cluster_comes_first_with_its_reason() -> None:
     assert len([line for line in rest if line.strip()]) == 9
 
 
-def test_a_low_terminal_shows_what_fits_and_tells_the_rest() -> None:
+def test_a_low_terminal_counts_the_hidden_rows() -> None:
     lines = _lines(height=8)
     assert len(lines) == 7
     assert lines[-1].strip() == "… 6 more"

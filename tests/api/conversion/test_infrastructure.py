@@ -54,7 +54,7 @@ def test_false_that_was_said_stays_false() -> None:
     assert convert(there, NEW) == cluster
 
 
-def test_what_v1beta1_has_no_place_for_comes_back() -> None:
+def test_fields_missing_in_v1beta1_survive_a_round_trip() -> None:
     template = {
         "apiVersion": NEW,
         "kind": "DockerMachineTemplate",
@@ -131,7 +131,7 @@ def test_a_broken_object_is_named_with_its_field(document: Document, field: str,
     assert why in message
 
 
-def test_a_kind_without_an_older_version_says_which_it_has() -> None:
+def test_a_kind_without_an_older_version_lists_its_versions() -> None:
     pool = {"apiVersion": NEW, "kind": "DevMachinePool", "metadata": {"name": "one"}}
     with pytest.raises(ConversionError, match=rf"versions of DevMachinePool are {NEW}"):
         convert(pool, OLD)

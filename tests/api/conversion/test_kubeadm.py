@@ -110,7 +110,7 @@ def test_a_config_says_the_same_in_both_versions(old: Document, new: Document) -
     assert without_empty(shown(new)) == old
 
 
-def test_what_nobody_looked_at_is_gone() -> None:
+def test_fields_that_upstream_never_read_are_dropped() -> None:
     spec = {
         "useExperimentalRetryJoin": True,
         "clusterConfiguration": {
@@ -227,7 +227,7 @@ ALL_TIMEOUTS = {"kubeletHealthCheckSeconds": 1, "etcdAPICallSeconds": 2, "discov
     ],
 )
 @pytest.mark.parametrize("kind", ["KubeadmConfig", "KubeadmConfigTemplate"])
-def test_what_v1beta1_cannot_say_comes_back(kind: str, spec: Document) -> None:
+def test_fields_that_v1beta1_lacks_survive_a_round_trip(kind: str, spec: Document) -> None:
     whole = spec if kind == "KubeadmConfig" else {"template": {"spec": spec}}
     document = an_object("v1beta2", whole, kind)
     there = converted(document, "v1beta1")
@@ -237,7 +237,7 @@ def test_what_v1beta1_cannot_say_comes_back(kind: str, spec: Document) -> None:
     assert converted(there, "v1beta2").get("spec") != whole
 
 
-def test_an_edit_in_v1beta1_wins_over_what_is_remembered() -> None:
+def test_an_edit_in_v1beta1_wins_over_remembered_values() -> None:
     health = {"controlPlaneComponentHealthCheckSeconds": 1}
     document = an_object(
         "v1beta2",

@@ -40,7 +40,7 @@ def version_of(kind: GroupKind) -> str:
     return f"{kind.group}/v7"
 
 
-def test_a_template_holds_what_stood_beside_it() -> None:
+def test_a_template_keeps_fields_beside_its_spec() -> None:
     for kind in ("MachineSet", "MachineDeployment", "MachinePool"):
         spec = {"clusterName": "c", "minReadySeconds": 5, "template": {"spec": MACHINES}}
         template = stored(kind, spec)["spec"]["template"]
@@ -118,7 +118,7 @@ def test_counters_with_a_new_meaning_do_not_mix_with_the_old_ones() -> None:
     assert status["deprecated"]["v1beta1"]["readyReplicas"] == 2
 
 
-def test_only_what_an_older_version_cannot_say_is_remembered() -> None:
+def test_only_fields_that_the_older_version_lacks_are_remembered() -> None:
     spec = {"clusterName": "c", "template": {"spec": NEW_MACHINES}}
     for kind, remembered in (("MachineSet", False), ("MachineDeployment", True)):
         document = {**named(kind, spec), "apiVersion": NEW}

@@ -66,7 +66,9 @@ MADE_UP: Final = (
 @pytest.mark.parametrize(("kind", "version"), SPOKES)
 @TRIED
 @given(seed=st.integers(min_value=0))
-def test_what_is_stored_comes_back(kind: Kind, version: str, seed: int) -> None:
+def test_stored_objects_survive_a_round_trip_through_older_versions(
+    kind: Kind, version: str, seed: int
+) -> None:
     stored = made(kind.type_of(), Random(seed))
     back = converted(converted(stored, kind, version), kind, STORED)
     assert list(unlike(canonical(stored, kind, STORED), back, MADE_UP)) == []
@@ -75,9 +77,7 @@ def test_what_is_stored_comes_back(kind: Kind, version: str, seed: int) -> None:
 @pytest.mark.parametrize(("kind", "version"), SPOKES)
 @TRIED
 @given(seed=st.integers(min_value=0))
-def test_what_was_written_in_an_older_version_is_read_in_it(
-    kind: Kind, version: str, seed: int
-) -> None:
+def test_objects_of_older_versions_survive_storage(kind: Kind, version: str, seed: int) -> None:
     old = made(kind.type_of(version), Random(seed))
     back = converted(converted(old, kind, STORED), kind, version)
     before = canonical(old, kind, version)

@@ -52,7 +52,9 @@ class Old(Model):
         (Old, {"items": [], "optional": ""}, {"required": "", "time": None, "part": {}}),
     ],
 )
-def test_what_is_written(kind: type[Model], document: Document, written: Document) -> None:
+def test_empty_fields_are_written_by_their_rules(
+    kind: type[Model], document: Document, written: Document
+) -> None:
     assert normalize(document, kind) == written
 
 

@@ -19,7 +19,7 @@ VERSIONS: Final = [(kind.name, version) for kind in KINDS for version in kind.ve
 
 
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
-def test_what_is_filled_in_is_reported(kind: str) -> None:
+def test_descriptions_name_the_defaults(kind: str) -> None:
     fields = by_path(kind)
     untold = {
         str(fields[path]): value

@@ -77,7 +77,7 @@ CHECKS: Final[tuple[Callable[[Described], list[str]], ...]] = (enum, default, bo
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda value: value.__name__)
-def test_a_description_says_what_the_schema_does(
+def test_a_description_names_the_rules_of_the_schema(
     check: Callable[[Described], list[str]],
 ) -> None:
     results = {str(described): missing for described in ALL if (missing := check(described))}
@@ -139,7 +139,7 @@ def _formed(of: inspect.Type, path: str, above: frozenset[type]) -> Iterator[tup
 FORMS: Final = _forms()
 
 
-def test_a_column_is_described_by_what_it_shows() -> None:
+def test_a_column_is_described_by_its_content() -> None:
     riddles = [
         column
         for crd in print_crds()

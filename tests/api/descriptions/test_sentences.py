@@ -37,7 +37,7 @@ def test_a_description_of_a_type_is_made_of_sentences() -> None:
     assert results == {}
 
 
-def test_what_is_no_sentence_is_found() -> None:
+def test_text_that_is_not_a_sentence_is_found() -> None:
     for text in (
         "",
         "How many Machines there are.",

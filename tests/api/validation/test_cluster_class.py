@@ -164,7 +164,7 @@ def test_templates_keep_their_kind() -> None:
     assert found(changed(CLASS, infrastructure__templateRef__name="other"), CLASS) == []
 
 
-def test_a_cluster_asks_for_what_its_class_has() -> None:
+def test_a_cluster_may_only_use_classes_of_its_cluster_class() -> None:
     cluster = read(
         changed(
             CLUSTER,
@@ -182,7 +182,7 @@ def test_a_cluster_asks_for_what_its_class_has() -> None:
     ]
 
 
-def test_a_class_in_use_keeps_what_is_used() -> None:
+def test_used_parts_of_a_class_cannot_be_removed() -> None:
     new = changed(CLASS, workers={}, kubernetesVersions=["v1.34.0"])
     old, after = read(CLASS, ClusterClass), read(new, ClusterClass)
     assert named(in_use_errors(old, after, [read(CLUSTER, Cluster)])) == [

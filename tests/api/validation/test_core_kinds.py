@@ -174,7 +174,9 @@ CREATED: Final[list[tuple[str, Document, list[tuple[str, str]]]]] = [
 
 
 @pytest.mark.parametrize(("kind", "change", "expected"), CREATED)
-def test_what_may_not_be(kind: str, change: Document, expected: list[Any]) -> None:
+def test_invalid_specs_are_refused_on_create(
+    kind: str, change: Document, expected: list[Any]
+) -> None:
     assert found(apply(GOOD[kind], {"spec": change})) == expected
 
 
@@ -207,7 +209,9 @@ CHANGED: Final[list[tuple[str, Document, list[tuple[str, str]]]]] = [
 
 
 @pytest.mark.parametrize(("kind", "change", "expected"), CHANGED)
-def test_what_may_not_become(kind: str, change: Document, expected: list[Any]) -> None:
+def test_invalid_changes_are_refused_on_update(
+    kind: str, change: Document, expected: list[Any]
+) -> None:
     assert found(apply(GOOD[kind], {"spec": change}), GOOD[kind]) == expected
 
 
@@ -219,12 +223,12 @@ def test_a_closed_gate_lets_nothing_in(kind: str, gates: FeatureGates) -> None:
     assert found(GOOD[kind], gates=gates) == [("Forbidden", "spec")]
 
 
-def test_a_claim_says_which_fields_changed() -> None:
+def test_an_error_of_a_changed_claim_names_the_fields() -> None:
     changed = apply(GOOD["IPAddressClaim"], {"spec": {"clusterName": "c"}})
     (error,) = validate(changed, GOOD["IPAddressClaim"])
     assert error.detail == "IPAddressClaim spec is immutable. Diff: clusterName"
 
 
-def test_what_a_converted_object_lacks_is_judged_like_zeros() -> None:
+def test_missing_fields_of_a_converted_object_count_as_zero() -> None:
     empty = apply(GOOD["IPAddress"], {"spec": None}) | {"spec": {}}
     assert found(empty) == [("Invalid", "spec.address")]

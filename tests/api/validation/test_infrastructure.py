@@ -60,7 +60,9 @@ PORT = {"port": 6443}
         ("DockerMachinePool", {}, None),
     ],
 )
-def test_what_is_filled_in(kind: str, spec: Document, filled: Document | None) -> None:
+def test_defaults_are_set_in_objects_and_templates(
+    kind: str, spec: Document, filled: Document | None
+) -> None:
     expected = spec if filled is None else filled
     assert default(named(kind, spec))["spec"] == expected
     inner = default(template(f"{kind}Template", spec))["spec"]["template"]["spec"]
@@ -101,7 +103,7 @@ def test_what_is_filled_in(kind: str, spec: Document, filled: Document | None) -
         ),
     ],
 )
-def test_what_is_refused(document: Document, fields: list[str]) -> None:
+def test_invalid_fields_are_refused(document: Document, fields: list[str]) -> None:
     assert found(document) == fields
 
 
@@ -134,7 +136,7 @@ def test_a_duration_may_be_written_in_another_way() -> None:
     assert found(after, before) == []
 
 
-def test_the_topology_controller_may_ask_what_would_become_of_a_change() -> None:
+def test_the_topology_controller_may_dry_run_forbidden_changes() -> None:
     before = template("DockerMachineTemplate", {})
     after = template("DockerMachineTemplate", {"customImage": "i"}, **DRY_RUN)
     assert found(after, before, dry_run=True) == []

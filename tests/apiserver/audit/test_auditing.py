@@ -67,7 +67,7 @@ async def audited(policy: Policy = ALL) -> AsyncIterator[Book]:
     server.close()
 
 
-async def test_a_write_is_reported_with_who_what_when_and_why() -> None:
+async def test_a_write_is_logged_with_user_object_time_and_reason() -> None:
     async with audited() as book:
         answer = await book.call(
             "POST",
@@ -123,7 +123,7 @@ def secret(name: str) -> Document:
 
 
 @pytest.mark.parametrize("policy", [ALL, EVERYTHING], ids=["metadata", "without a policy"])
-async def test_what_a_secret_holds_is_not_written(policy: Policy) -> None:
+async def test_the_content_of_a_secret_is_not_logged(policy: Policy) -> None:
     async with audited(policy) as book:
         await book.call("POST", SECRETS, secret("a"))
         await book.call("GET", f"{SECRETS}/a")
@@ -168,7 +168,7 @@ async def test_a_watch_is_reported_when_it_begins_and_when_it_ends() -> None:
         assert {event["verb"] for event in events} == {"watch"}
 
 
-async def test_who_is_refused_is_reported_with_the_reason() -> None:
+async def test_a_refused_request_is_logged_with_its_reason() -> None:
     async with audited() as book:
         await book.call("GET", f"{SECRETS}/a", token="ann")
         _, event = book.events()
@@ -177,7 +177,7 @@ async def test_who_is_refused_is_reported_with_the_reason() -> None:
         assert event["annotations"]["authorization.k8s.io/decision"] == "forbid"
 
 
-async def test_who_shows_a_wrong_token_is_reported_once_and_not_the_token() -> None:
+async def test_a_wrong_token_is_logged_as_a_failure_without_the_token() -> None:
     async with audited() as book:
         answer = await book.call("GET", f"{SECRETS}/a", token="wrong")
         (event,) = book.events()
@@ -195,7 +195,7 @@ async def test_the_requester_and_the_impersonated_user_are_recorded() -> None:
         assert event["responseStatus"]["code"] == 403
 
 
-async def test_what_the_policy_leaves_out_is_only_counted() -> None:
+async def test_requests_at_level_none_are_only_counted() -> None:
     async with audited() as book:
         await book.call("GET", CONFIG_MAPS)
         await book.call("GET", f"{CONFIG_MAPS}/a")

@@ -18,7 +18,7 @@ from kapy.apiserver.audit.log import MEGABYTE, LogFile, LogNotWritable, LogQueue
 LINE = b"x" * (MEGABYTE // 2) + b"\n"
 
 
-async def test_lines_are_written_in_order_and_what_is_left_at_the_end() -> None:
+async def test_lines_are_written_in_order_and_the_rest_at_the_end() -> None:
     written: list[bytes] = []
     log = LogQueue(written.extend, lost=lambda _: None)
     async with asyncio.TaskGroup() as group:

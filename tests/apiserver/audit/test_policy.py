@@ -66,7 +66,7 @@ PODS = [{"group": "", "resources": ["pods"]}]
         ({"nonResourceURLs": ["*"]}, of("pods"), False),
     ],
 )
-def test_a_rule_is_about_what_it_names(
+def test_a_rule_matches_the_requests_that_it_names(
     rule: dict[str, Any], attributes: Attributes, matches: bool
 ) -> None:
     verdict = parse_policy(policy({"level": "Metadata", **rule})).verdict(attributes)

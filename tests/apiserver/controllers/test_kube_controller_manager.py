@@ -60,7 +60,7 @@ class TestEveryNamespace:
         status, _ = await asking.ask("POST", f"{at}/serviceaccounts/default/token", body)
         assert status == 201
 
-    async def test_gets_back_what_is_deleted_or_changed(self, asking: Asking) -> None:
+    async def test_deleted_or_changed_objects_are_restored(self, asking: Asking) -> None:
         before = await asking.get(f"{SPACE}/serviceaccounts/default")
         await asking.delete(f"{SPACE}/serviceaccounts/default")
         await asyncio.sleep(0)
@@ -70,7 +70,7 @@ class TestEveryNamespace:
         await asyncio.sleep(0)
         assert (await asking.get(f"{CONFIG_MAPS}/kube-root-ca.crt"))["data"]["ca.crt"] == AUTHORITY
 
-    async def test_goes_with_what_it_has(self, asking: Asking) -> None:
+    async def test_objects_are_deleted_with_their_namespace(self, asking: Asking) -> None:
         await namespace(asking, "new")
         await asking.delete("/api/v1/namespaces/new")
         await asyncio.sleep(0.1)
@@ -184,7 +184,9 @@ class TestBudgets:
         await asking.merge(f"{BUDGETS}/b", {"spec": {"minAvailable": 0}})
         assert await counted(asking) == (1, 1, 0, 2, "SufficientPods")
 
-    async def test_of_which_nobody_knows_the_number_allow_nothing(self, asking: Asking) -> None:
+    async def test_budgets_of_an_unknown_number_of_pods_allow_no_eviction(
+        self, asking: Asking
+    ) -> None:
         owner = await asking.create(CONFIG_MAPS, config_map("no-workload"))
         await pods(asking, 2, owner)
         await budget(asking, maxUnavailable=1)

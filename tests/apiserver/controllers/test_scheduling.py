@@ -63,7 +63,7 @@ CASES: dict[str, tuple[Document, dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_pod_requests_what_runs_at_the_same_time(name: str) -> None:
+def test_a_pod_requests_the_sum_of_its_concurrent_containers(name: str) -> None:
     spec, expected = CASES[name]
     assert requests_of({"spec": spec}) == parse_quantities(expected)
 

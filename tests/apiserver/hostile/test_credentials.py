@@ -94,7 +94,7 @@ async def test_a_certificate_is_good_or_nothing(
 @pytest.mark.parametrize(
     "content", [b"", b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01" + b"\xff" * 99]
 )
-async def test_what_is_no_tls_ends_the_connection(content: bytes, tmp_path: Path) -> None:
+async def test_bytes_that_are_not_tls_end_the_connection(content: bytes, tmp_path: Path) -> None:
     good = pki.issue(CA, "root", now=NOW, organizations=MASTERS, algorithm=CURVE)
     async with served() as url:
         host, _, port = url.removeprefix("https://").partition(":")
@@ -123,7 +123,7 @@ async def test_what_is_no_tls_ends_the_connection(content: bytes, tmp_path: Path
         ([], None),
     ],
 )
-def test_whom_a_certificate_names(
+def test_a_certificate_subject_maps_to_user_groups_and_uid(
     subject: list[tuple[str, str]], user: tuple[str, tuple[str, ...], str] | None
 ) -> None:
     entries = {"subject": tuple((entry,) for entry in subject)}

@@ -108,7 +108,7 @@ def strange(status: int, headers: dict[bytes, bytes], content: bytes) -> bool:
     return status >= 400 and (body is None or body["kind"] != "Status" or body["code"] != status)
 
 
-async def test_answers_are_what_the_description_says(caplog: Any) -> None:
+async def test_responses_match_the_openapi_document(caplog: Any) -> None:
     async with running() as asking:
         names = json.loads(await asking.get("/openapi/v3"))["paths"]
         chosen = [name for name in names if name in DESCRIBED or CASES > 1]

@@ -111,7 +111,7 @@ def _raising(*_: Any, **__: Any) -> Any:
 @pytest.mark.parametrize(
     "breaking", [_break_authentication, _break_routing, _break_impersonation, _break_server]
 )
-async def test_what_nobody_foresaw_is_a_500_in_the_audit_log_and_in_the_log(
+async def test_an_unexpected_exception_is_a_500_in_both_logs(
     breaking: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with audited(REQUEST) as book:

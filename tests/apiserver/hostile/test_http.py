@@ -46,7 +46,7 @@ NOT_HTTP = {
 }
 
 
-async def test_what_is_no_http_is_refused_with_a_status_and_ends_the_connection() -> None:
+async def test_malformed_http_gets_a_400_and_ends_the_connection() -> None:
     async with wired() as wire:
         for what, content in NOT_HTTP.items():
             answer = await wire.say(content)
@@ -68,7 +68,7 @@ async def test_what_is_no_http_is_refused_with_a_status_and_ends_the_connection(
     ],
     ids=["header", "headers", "endless header", "URL", "body", "announced body", "chunks"],
 )
-async def test_what_is_too_large_is_refused(content: bytes, status: int) -> None:
+async def test_oversized_heads_and_bodies_are_refused(content: bytes, status: int) -> None:
     async with wired() as wire:
         answer = await wire.say(content)
         # A client that sends on may find the connection reset before it reads the answer.
@@ -87,7 +87,7 @@ async def test_what_is_too_large_is_refused(content: bytes, status: int) -> None
     ],
     ids=["nothing", "half a line", "half a head", "half a body", "half a chunk"],
 )
-async def test_who_stops_in_the_middle_is_not_waited_for(
+async def test_a_client_that_stalls_in_a_request_is_timed_out(
     beginning: bytes, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for head in ("FIRST_SECONDS", "HEAD_SECONDS"):
@@ -161,7 +161,7 @@ ASKED = [
 ]
 
 
-async def test_what_http_allows_is_answered_with_the_right_status() -> None:
+async def test_valid_http_gets_the_right_status() -> None:
     async with wired() as wire:
         for content, status in ASKED:
             assert (await wire.say(content)).status == status, content[:120]
@@ -220,7 +220,7 @@ async def test_strange_headers_break_nothing(line: bytes) -> None:
         assert answer.status in (201, 400, 403, 406)
 
 
-async def test_a_write_whose_answer_nobody_would_take_is_not_done() -> None:
+async def test_a_write_without_an_acceptable_response_type_is_not_done() -> None:
     async with wired() as wire:
         create = request(CONFIG_MAPS, JSON + b"Accept: text/html\r\n", method=b"POST", body=OBJECT)
         assert (await wire.say(create)).status == 406

@@ -48,7 +48,7 @@ async def test_a_thousand_watchers_see_every_event_once_and_in_order() -> None:
         assert asking.server.store.table("gizmos.example.dev").watchers == []
 
 
-async def test_what_many_watch_is_encoded_once() -> None:
+async def test_an_event_for_many_watchers_is_encoded_once() -> None:
     async with running() as asking:
         streams = [await asking.get(GIZMOS, watch="true") for _ in range(50)]
         await asking.create(GIZMOS, gizmo("a"))

@@ -88,7 +88,7 @@ async def test_nobody_lets_too_many_wait_but_superusers() -> None:
 
 
 @pytest.mark.sockets
-async def test_who_goes_away_leaves_the_place_when_the_thread_is_free() -> None:
+async def test_a_cancelled_request_frees_its_place_when_its_thread_ends() -> None:
     places, slow = LargeRequestQueue(), Slow()
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(places.run(ANN, slow.one(f"a{at}"))) for at in (1, 2, 3)]
@@ -129,7 +129,9 @@ async def test_a_failure_is_that_of_the_request() -> None:
         (LARGE + 1, "application/json", False, False),
     ],
 )
-def test_what_is_large(size: int, media: str, network: bool, expected: bool) -> None:
+def test_a_request_is_large_by_size_media_type_and_transport(
+    size: int, media: str, network: bool, expected: bool
+) -> None:
     arrival = Arrival("id", "/") if network else None
     request = Request("POST", "/", {}, {"content-type": media}, b"x" * size, None, arrival)
     assert is_large_request(request) is expected

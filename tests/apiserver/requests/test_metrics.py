@@ -79,7 +79,7 @@ APPLIED = {"apiVersion": "example.dev/v1", "kind": "Gizmo", "metadata": {"name":
         ("DELETE", GIZMOS, None, "", {"verb": "DELETE", "scope": "namespace"}),
     ],
 )
-async def test_a_request_is_counted_by_what_it_asks_for(
+async def test_a_request_is_counted_by_its_resource(
     method: str, target: str, body: Any, media: str, expected: dict[str, str]
 ) -> None:
     labels = {"group": "example.dev", "version": "v1", "resource": "gizmos", **expected}
@@ -134,7 +134,7 @@ async def test_a_watch_is_counted_while_it_continues_and_when_it_ended() -> None
         assert result.sum("apiserver_watch_events_sizes_sum", **what) > len(answer.content)
 
 
-async def test_what_is_stored_is_counted() -> None:
+async def test_stored_objects_are_counted() -> None:
     async with asking() as (near, calls):
         for name in ("a", "b"):
             await near.create(CONFIG_MAPS, config_map(name))
@@ -150,7 +150,7 @@ async def test_what_is_stored_is_counted() -> None:
 
 
 @pytest.mark.sockets
-async def test_webhooks_are_counted_with_what_they_said() -> None:
+async def test_webhook_calls_are_counted_by_their_result() -> None:
     async with serving() as hooks, plane(lambda _: hooks.base) as near:
         hooks.answers |= {"/yes": allow, "/no": lambda _: REFUSAL}
 

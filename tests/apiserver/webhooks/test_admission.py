@@ -106,7 +106,7 @@ async def test_mutating_webhooks_come_in_order_and_the_result_is_typed_again() -
         assert hooks.asked("/see")[0]["object"]["metadata"]["uid"] == result["metadata"]["uid"]
 
 
-async def test_later_webhooks_see_what_no_schema_knows_and_the_store_does_not() -> None:
+async def test_later_webhooks_see_unknown_fields_that_are_not_stored() -> None:
     async with serving() as hooks, plane() as asking:
         hooks.answers["/a"] = patch({"op": "add", "path": "/spec/unknown", "value": 1})
         hooks.answers["/b"] = hooks.answers["/see"] = allow
@@ -136,7 +136,7 @@ async def test_an_update_without_a_revision_is_asked_about_before_it_is_refused(
         assert hooks.asked("/v") == []
 
 
-async def test_the_request_s_name_is_reported_whatever_the_object_is_called() -> None:
+async def test_a_review_names_the_request_even_if_the_object_has_another_name() -> None:
     async with serving() as hooks, plane() as asking:
         hooks.answers["/m"] = patch({"op": "replace", "path": "/metadata/name", "value": "two"})
         hooks.answers["/v"] = allow
@@ -318,7 +318,7 @@ class Painted:
         return ()
 
 
-async def test_plug_ins_in_process_see_what_webhooks_changed_and_the_willing_are_told() -> None:
+async def test_plug_ins_see_the_changes_of_webhooks_and_willing_webhooks_are_called_again() -> None:
     """A webhook that wants to know is asked again, as the plug-in changed something after it."""
     async with serving() as hooks, plane(admission=(Painted(),)) as asking:
         hooks.answers["/paint"] = patch({"op": "replace", "path": "/spec/color", "value": "blue"})

@@ -81,7 +81,7 @@ async def ready(asking: Asking, hooks: Hooks) -> None:
     await asking.create(CRDS, definition(hooks))
 
 
-async def test_a_list_is_converted_in_one_call_and_what_needs_none_costs_none() -> None:
+async def test_all_objects_of_a_list_are_converted_in_one_call() -> None:
     async with serving() as hooks, plane() as asking:
         await ready(asking, hooks)
         for name in ("a", "b", "c"):
@@ -141,7 +141,7 @@ async def test_other_metadata_is_put_back_but_labels_and_annotations_are_taken()
         assert "finalizers" not in meta
 
 
-async def test_an_equivalent_version_is_what_an_admission_webhook_asks_for() -> None:
+async def test_an_admission_webhook_gets_an_equivalent_version() -> None:
     async with serving() as hooks, plane() as asking:
         await ready(asking, hooks)
         hooks.answers["/a"] = hooks.answers["/exact"] = allow
@@ -185,7 +185,7 @@ async def test_the_scale_of_a_version_is_read_by_its_own_paths() -> None:
         assert owners == [("example.dev/v2", "scale", ["f:hostName"])]
 
 
-async def test_what_cannot_be_converted_is_not_deleted() -> None:
+async def test_an_object_that_cannot_be_converted_is_not_deleted() -> None:
     async with serving() as hooks, plane() as asking:
         await ready(asking, hooks)
         await asking.create(V1, thing("v1", "a", "one"))

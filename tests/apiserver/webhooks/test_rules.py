@@ -299,7 +299,7 @@ def test_an_answer_that_breaks_the_rules(response: Any, role: Any, why: str) -> 
 REVIEW = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
 
 
-def test_an_answer_in_v1_says_what_it_is() -> None:
+def test_a_v1_response_needs_kind_and_version() -> None:
     message = "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind="
     with pytest.raises(InvalidResponse, match=message):
         parse_response({"response": {"uid": "a"}}, "a", "mutating", "v1")

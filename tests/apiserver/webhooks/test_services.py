@@ -111,7 +111,7 @@ async def test_a_service_that_leads_nowhere(
         assert await answer(me) == (500, message)
 
 
-async def test_what_the_server_was_told_counts_before_what_is_stored() -> None:
+async def test_configured_service_addresses_precede_stored_services() -> None:
     places: dict[tuple[str, str, int], str] = {}
     async with serving("s.default.svc") as hooks, plane(places) as me:
         places["default", "s", 443] = hooks.base

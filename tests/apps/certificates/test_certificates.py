@@ -234,7 +234,7 @@ BROKEN: list[tuple[Document, str]] = [
 
 
 @pytest.mark.parametrize(("wrong", "said"), BROKEN, ids=[entry[1][:24] for entry in BROKEN])
-async def test_what_cannot_be_issued_is_reported_in_its_condition(
+async def test_a_certificate_that_cannot_be_issued_reports_the_reason(
     wrong: Document, said: str
 ) -> None:
     opaque = document(SECRETS, Key("default", "opaque"), type="Opaque", data={"mine": "eA=="})
@@ -279,7 +279,7 @@ def bundles(value: Document | None) -> set[str]:
     }
 
 
-async def test_who_asks_is_told_whom_to_trust_whenever_that_changes() -> None:
+async def test_annotated_webhooks_and_conversions_get_the_current_ca_bundle() -> None:
     async with plane() as client:
         asking = webhooks({"cert-manager.io/inject-ca-from": "default/serving"})
         await client.create(WEBHOOKS, asking)

@@ -32,7 +32,7 @@ from tests.stories.test_extensions import OPEN
         ("https://quota/?a=b", ("quota", "https://quota/?a=b")),
     ],
 )
-def test_what_an_extension_is_called(text: str, expected: tuple[str, str]) -> None:
+def test_an_extension_has_a_name_and_a_target(text: str, expected: tuple[str, str]) -> None:
     extension = parse_extension(text)
     assert (extension.name, extension.target) == expected
 
@@ -47,7 +47,7 @@ def test_what_an_extension_is_called(text: str, expected: tuple[str, str]) -> No
         ("Gate=quota", '"Gate" cannot be the name'),
     ],
 )
-def test_what_cannot_be_an_extension(text: str, sentence: str) -> None:
+def test_an_invalid_extension_is_refused(text: str, sentence: str) -> None:
     with pytest.raises(BadExtension, match=sentence):
         parse_extension(text)
 
@@ -63,14 +63,14 @@ def test_what_cannot_be_an_extension(text: str, sentence: str) -> None:
         (["--extension", "ftp://a"], "extensions have https:// URLs"),
     ],
 )
-def test_what_kapy_up_refuses(
+def test_kapy_up_refuses_conflicting_extensions(
     capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
 ) -> None:
     assert run(["up", *arguments]) != 0
     assert sentence in capsys.readouterr().err
 
 
-async def test_what_is_reported_of_no_more_is_taken_away() -> None:
+async def test_registrations_of_removed_extensions_are_deleted() -> None:
     async with management_plane(OPEN, clock=loop_clock(), post=Network()) as plane:
         for name in ("old", "new"):
             await register(plane.client, url_manifest(ConfiguredExtension(name, f"https://{name}")))

@@ -162,14 +162,14 @@ async def test_answers(request_: bytes, status: int, part: bytes, closed: bool) 
     assert connection.transport.closed == closed
 
 
-async def test_who_asks_for_the_head_has_only_that() -> None:
+async def test_a_head_request_gets_no_body() -> None:
     connection = Connection()
     await connection.send(b"HEAD /healthz HTTP/1.1\r\nhost: e\r\n\r\n")
     head, _, body = connection.transport.written.partition(b"\r\n\r\n")
     assert (head[:12], body) == (b"HTTP/1.1 405", b"")
 
 
-async def test_who_waits_until_it_may_send_is_told() -> None:
+async def test_expect_100_continue_is_answered() -> None:
     connection, request = Connection(), post(CREATE, BODY, "Expect: 100-continue")
     await connection.send(request[: -len(BODY)])
     assert connection.transport.written == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -199,7 +199,7 @@ async def test_a_call_under_way_is_no_idleness() -> None:
     assert len(connection.answers) == 1
 
 
-async def test_at_the_end_what_is_under_way_is_answered() -> None:
+async def test_a_shutdown_finishes_running_requests() -> None:
     busy, idle = Connection(), Connection()
     busy.may.clear()
     await busy.send(post(CREATE))
@@ -213,7 +213,7 @@ async def test_at_the_end_what_is_under_way_is_answered() -> None:
     assert (busy.transport.closed, busy.state.tasks) == (True, set())
 
 
-async def test_who_reads_nothing_is_answered_no_more() -> None:
+async def test_responses_wait_for_a_client_that_does_not_read() -> None:
     connection = Connection()
     connection.protocol.pause_writing()
     await connection.send(post(DISCOVERY.path(), b"{}"))

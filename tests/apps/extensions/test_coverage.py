@@ -207,7 +207,7 @@ def test_a_patch_cannot_be_used_that_is(case: str) -> None:
     assert SECRET not in str(refused.value)
 
 
-def test_of_templates_only_what_is_made_of_them_counts() -> None:
+def test_a_changed_template_counts_by_its_spec_only() -> None:
     def side(replicas: int, version: str, memory: int) -> Document:
         inner = {"spec": {"template": {"spec": {"version": version, "minReadySeconds": replicas}}}}
         outer = {"spec": {"template": {"spec": {"memory": memory}}, "note": replicas}}

@@ -36,7 +36,7 @@ def covering(**more: Any) -> Extension:
     return Extension(machine=("CanUpdateMachine", {}), set=("CanUpdateMachineSet", answer | more))
 
 
-async def test_what_was_said_of_machine_sets_counts_until_something_of_it_changes() -> None:
+async def test_the_answer_for_machine_sets_is_cached_until_an_input_changes() -> None:
     extension = covering()
     plane = Plane(ext=extension)
     door = InPlace(plane.caller)
@@ -59,7 +59,7 @@ async def test_what_was_said_of_machine_sets_counts_until_something_of_it_change
     assert result["metadata"] == {"name": "old"}
 
 
-async def test_an_answer_that_cannot_be_used_names_who_gave_it_and_does_not_count() -> None:
+async def test_an_invalid_answer_names_its_extension_and_does_not_count() -> None:
     extension = covering(machineSetPatch=patch({"a": 1}))
     door = InPlace(Plane(ext=extension).caller)
     old, new = machine_set("old", 3, "v1"), machine_set("new", 0, "v2")

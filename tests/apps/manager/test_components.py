@@ -92,7 +92,7 @@ def manager(objects: list[Document]) -> tuple[Document, Document]:
 
 
 @NAMES
-def test_managers_are_told_what_upstreams_are(name: str) -> None:
+def test_managers_get_the_arguments_of_upstreams(name: str) -> None:
     _, ours = manager(printed(name))
     _, theirs = manager(released(name))
     assert told(ours["args"]) >= told(theirs["args"])
@@ -148,7 +148,7 @@ def test_pods_may_do_nothing_but_their_work(name: str) -> None:
 
 
 @NAMES
-def test_networks_let_in_what_pods_serve(name: str) -> None:
+def test_network_policies_admit_the_ports_of_the_pods(name: str) -> None:
     _, container = manager(printed(name))
     [policy] = [document for document in printed(name) if document["kind"] == "NetworkPolicy"]
     [ingress] = policy["spec"]["ingress"]

@@ -60,7 +60,7 @@ async def test_a_new_plane_has_nothing_to_migrate(skipped: frozenset[Phase]) -> 
         assert [name for name in ours if not is_observed(results[name])] == []
 
 
-async def test_a_plane_migrates_what_changes() -> None:
+async def test_a_plane_migrates_changed_kinds() -> None:
     key = Key("", Cluster.RESOURCE.group_resource)
     async with plane(ControllerConfig()) as there:
         names = {"spec": {"names": {"shortNames": ["cl", "clu"]}}}

@@ -126,7 +126,7 @@ PROVIDERS = (
 )
 
 
-async def test_each_kind_of_provider_and_our_managers_do_with_what_they_are_granted() -> None:
+async def test_providers_and_managers_work_with_their_granted_permissions() -> None:
     beside = [
         component for provider in PROVIDERS for component in components_of(provider, "v0.1.0")
     ]

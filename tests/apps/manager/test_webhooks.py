@@ -124,7 +124,7 @@ async def _certificate(here: Ground, service: Key, provider: str) -> SharedCerti
 
 @pytest.mark.sockets
 @pytest.mark.recorded
-async def test_what_is_asked_over_https_is_answered_as_upstreams_webhooks_answer() -> None:
+async def test_https_webhooks_answer_like_upstream() -> None:
     (recorded,) = CASES.glob("cases.jsonl*")
     cases = list(records(recorded))[::STEP]
     async with ground() as here:

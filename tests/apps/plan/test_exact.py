@@ -164,7 +164,7 @@ def changed(random: Random, documents: list[Document]) -> tuple[list[Document], 
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-async def test_a_plan_is_what_happens(seed: int) -> None:
+async def test_an_applied_change_matches_its_plan(seed: int) -> None:
     random, documents = Random(seed), sample()
     story: list[str] = []
     async with plane() as running:

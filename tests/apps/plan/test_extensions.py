@@ -34,7 +34,7 @@ def plan(request: dict[str, Any]) -> dict[str, Any]:
     return {"controlPlaneUpgrades": [{"version": version} for version in versions]}
 
 
-async def test_extensions_are_asked_what_they_would_make_of_it() -> None:
+async def test_a_plan_calls_the_extensions_with_the_changed_objects() -> None:
     extension = Extension(
         generate=("GeneratePatches", herder),
         discover=("DiscoverVariables", {"variables": [VARIABLE]}),
@@ -90,7 +90,7 @@ async def test_extensions_are_asked_what_they_would_make_of_it() -> None:
         assert 'handler "discover.ext"' in " ".join(failed.problems.values())
 
 
-async def test_who_may_update_machines_in_place_is_named() -> None:
+async def test_a_plan_names_the_extension_that_may_update_machines_in_place() -> None:
     """Whether that happens is decided when the rollout begins, so they count as replaced."""
     extension = Extension(
         set=("CanUpdateMachineSet", {}), machine=("CanUpdateMachine", {}), do=("UpdateMachine", {})

@@ -130,7 +130,7 @@ def without(kind: str, name: str) -> Any:
     ],
     ids=["no class", "no template", "a patch that does not apply"],
 )
-def test_what_cannot_be_done_is_a_problem_and_an_error(
+def test_an_impossible_plan_reports_a_problem_and_fails(
     change: Any, said: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     documents = deepcopy(sample())
@@ -155,7 +155,7 @@ def test_what_cannot_be_done_is_a_problem_and_an_error(
     ],
     ids=["a variable against its schema", "no version", "a class of workers that is not there"],
 )
-def test_what_an_api_server_would_refuse_is_one_sentence(
+def test_a_refusal_by_the_api_server_is_one_sentence(
     change: Any, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     documents = deepcopy(sample())

@@ -206,7 +206,7 @@ async def test_a_machine_pool_is_left_to_its_provider_and_its_cluster_continues(
         ]
 
 
-async def test_what_only_the_management_cluster_knows_to_refuse_is_a_problem() -> None:
+async def test_a_refusal_by_the_management_cluster_is_a_problem_of_the_plan() -> None:
     def refuse(request: Request) -> Reply | None:
         if request.query.get("dryRun") and "kubeadmcontrolplanes" in request.path:
             status = {"kind": "Status", "message": "policy: not on Fridays", "code": 403}
@@ -243,7 +243,7 @@ async def test_an_object_that_was_modified_since_it_was_read_is_read_again_first
             await plan_of(running, [read])
 
 
-async def test_objects_of_built_in_kinds_are_planned_without_what_secrets_hold() -> None:
+async def test_built_in_kinds_are_planned_without_the_content_of_secrets() -> None:
     def documents(value: str) -> list[Document]:
         here = {"name": "notes", "namespace": "default"}
         return [

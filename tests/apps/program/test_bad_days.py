@@ -165,7 +165,7 @@ WRONG: list[tuple[ApiError, str, int]] = [
 
 
 @pytest.mark.sockets
-async def test_whatever_is_wrong_is_reported_costs_little_and_passes() -> None:
+async def test_faults_of_the_server_are_reported_cost_little_and_pass() -> None:
     async with day() as here:
         lease = Key("default", CORE.lease)
         holder = (await here.client.get(LEASES, lease))["spec"]["holderIdentity"]

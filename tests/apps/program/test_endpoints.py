@@ -42,18 +42,20 @@ async def told(endpoints: Endpoints, request: str) -> tuple[int, str]:
         ("/metrics", "", (404, "there are /healthz and /readyz")),
     ],
 )
-async def test_pages_say_what_is_missing(path: str, missing: str, answer: tuple[int, str]) -> None:
+async def test_pages_name_the_missing_parts(
+    path: str, missing: str, answer: tuple[int, str]
+) -> None:
     assert await told(Endpoints(lambda: missing), path) == answer
 
 
-async def test_who_stops_is_not_ready_any_more() -> None:
+async def test_a_stopping_program_is_not_ready() -> None:
     endpoints = Endpoints(lambda: "")
     await endpoints.stop()
     assert await told(endpoints, "/readyz") == (503, "stopping")
     assert await told(endpoints, "/healthz") == (200, "ok")
 
 
-async def test_what_is_the_matter_besides_is_reported_to_people() -> None:
+async def test_additional_problems_are_shown_without_failing_readiness() -> None:
     endpoints = Endpoints(lambda: "", lambda: "the server has enough")
     assert await told(endpoints, "/readyz") == (200, "ok, but: the server has enough")
     assert await told(endpoints, "/readyz?verbose") == (200, ALL_IS_WELL)

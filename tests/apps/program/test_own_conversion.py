@@ -75,7 +75,7 @@ def storing(crd: Document, version: str) -> Document:
 
 
 @pytest.mark.sockets
-async def test_it_is_ready_to_convert_before_it_has_read_what_it_converts() -> None:
+async def test_a_manager_converts_objects_before_its_cache_has_synced() -> None:
     places: dict[tuple[str, str, int], str] = {}
     port = free_port()
     options = ProgramOptions(

@@ -317,7 +317,7 @@ async def test_the_pace_is_as_the_flags_say() -> None:
 
 
 @pytest.mark.sockets
-async def test_diagnostics_are_for_those_who_may_see_them() -> None:
+async def test_diagnostics_need_a_permission() -> None:
     async with ground() as here:
         may = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
         await here.grant("scraper", may)

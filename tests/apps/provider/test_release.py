@@ -106,7 +106,7 @@ def test_a_release_keeps_the_rules_that_files_show(tmp_path: Path) -> None:
     assert first == {path.name: path.read_bytes() for path in again.iterdir()}
 
 
-def test_a_provider_may_watch_what_it_watches_and_write_its_own() -> None:
+def test_a_provider_may_watch_its_watched_kinds_and_write_its_own() -> None:
     rights = granted(of(PAPER, "ClusterRole", "paper-manager-role"))
     read = {"get", "list", "watch"}
     assert rights == {
@@ -160,7 +160,7 @@ def test_core_may_work_with_kinds_of_a_group_of_its_own() -> None:
     assert set(granted(role)) == {kind.RESOURCE.group_resource for kind in KINDS}
 
 
-def test_settings_are_variables_of_who_installs_it() -> None:
+def test_settings_become_variables_of_the_installation() -> None:
     setting = (Setting("PAPER_URL", "Where."), Setting("PAPER_SIZE", "How large.", "a4"))
     provider = replace(PAPER, settings=setting)
     pod = of(provider, "Deployment")["spec"]["template"]["spec"]
@@ -199,7 +199,7 @@ def fails(_: Runtime) -> None:
         ),
     ],
 )
-def test_what_cannot_be_released_is_reported(
+def test_an_invalid_release_is_reported(
     make: Callable[[], Any], raised: type[KapyError], says: str
 ) -> None:
     with pytest.raises(raised, match=says):

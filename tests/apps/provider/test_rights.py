@@ -22,7 +22,7 @@ def add_to(runtime: Runtime) -> None:
     add_infra_machine(runtime, PaperMachine, PaperCloud(), finalizer="paper.dev/m", owns=[SERVICES])
 
 
-def test_what_objects_make_and_the_secrets_of_tenants_are_granted() -> None:
+def test_created_kinds_and_tenant_secrets_are_granted() -> None:
     provider = Provider(
         name="paper", kinds=(PaperMachine,), add_to=add_to, image="registry.example.com/paper"
     )

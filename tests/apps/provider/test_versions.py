@@ -62,7 +62,7 @@ def test_a_release_has_the_provider_asked() -> None:
     assert trusting["resourceNames"] == [crd["metadata"]["name"]]
 
 
-def test_a_version_without_a_struct_is_refused_with_what_to_do() -> None:
+def test_a_version_without_a_struct_is_refused_with_a_remedy() -> None:
     rules = Rulebook(replace(SHEETS, versions={"v1": replace(V1, kind=None)}))
     with pytest.raises(BadProvider, match="name it as `kind` of the Version"):
         crds_of(replace(SHEET_MILL, admission=rules))

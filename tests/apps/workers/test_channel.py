@@ -138,7 +138,7 @@ async def test_the_end_of_the_connection_ends_requests_and_watches() -> None:
     assert ends.cancelled.is_set()
 
 
-async def test_a_notice_arrives_before_what_is_sent_later() -> None:
+async def test_a_notice_arrives_before_later_messages() -> None:
     ends = Ends()
     ends.near.notify("server", ["https://127.0.0.2", True])
     await ends.near.ask("api", Request("GET", "/document"))

@@ -191,7 +191,7 @@ async def test_the_others_have_the_clusters_of_a_worker_that_does_not_start_agai
         check(await here.objects())
 
 
-async def test_three_processes_delete_what_they_made() -> None:
+async def test_objects_are_deleted_by_three_processes() -> None:
     async with stage(3) as here:
         await here.until_divided()
         for name in NAMES:

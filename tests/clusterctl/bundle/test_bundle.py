@@ -87,7 +87,7 @@ async def bundle_of(folder: Path) -> Bundle:
     return await gather_bundle(providers, releases(folder), no_progress, digests=False)
 
 
-async def test_a_bundle_has_what_providers_need_and_nothing_else(tmp_path: Path) -> None:
+async def test_a_bundle_has_exactly_the_needed_files(tmp_path: Path) -> None:
     bundle = await bundle_of(tmp_path)
     assert [release.label for release in bundle.releases] == list(PLACES)
     assert {release.label: sorted(release.files) for release in bundle.releases} == {
@@ -108,7 +108,7 @@ async def test_a_bundle_has_what_providers_need_and_nothing_else(tmp_path: Path)
     assert bundle.without_digest == list(bundle.images)
 
 
-async def test_what_is_saved_is_opened_and_the_same_bundle_is_the_same_file(
+async def test_a_saved_bundle_can_be_opened_and_is_reproducible(
     tmp_path: Path,
 ) -> None:
     bundle = await bundle_of(tmp_path / "a")
@@ -259,7 +259,7 @@ async def test_a_file_that_is_no_whole_bundle_is_reported(
         open_bundle(path)
 
 
-async def test_a_full_disk_leaves_what_was_there(
+async def test_a_full_disk_leaves_the_old_bundle(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "b.tar"

@@ -183,7 +183,7 @@ async def test_everything_about_the_cluster_is_there_and_no_secret(tmp_path: Pat
 
 
 @on_virtual_time
-async def test_what_cannot_be_had_is_reported_and_the_rest_is_there() -> None:
+async def test_unavailable_parts_are_reported_and_the_others_collected() -> None:
     @asynccontextmanager
     async def nobody(_: str) -> AsyncIterator[Client]:
         raise Unreachable("cannot reach 172.18.0.3:6443: timed out")

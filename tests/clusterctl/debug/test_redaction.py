@@ -131,7 +131,7 @@ def _leaks_in_base64(word: str) -> list[str]:
 
 @pytest.mark.parametrize("name", SENTENCES)
 @pytest.mark.parametrize("form", [name for name, _ in encodings("")])
-def test_texts_lose_what_looks_like_a_secret(name: str, form: str) -> None:
+def test_possible_secrets_are_removed_from_texts(name: str, form: str) -> None:
     planted = dict(encodings(SENTENCES[name]))[form]
     assert leaks(planted), "the test looks in the wrong way"
     clean = Redactor().text(f"before\n{planted}\nafter")
@@ -210,7 +210,7 @@ def test_values_of_secrets_are_found_wherever_they_stand() -> None:
         assert clean.startswith("cloud-config ")
 
 
-def test_what_a_reader_needs_stays() -> None:
+def test_redaction_keeps_names_and_identifiers() -> None:
     document: Document = {
         "apiVersion": "cluster.x-k8s.io/v1beta2",
         "kind": "Machine",

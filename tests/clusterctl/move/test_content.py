@@ -39,7 +39,7 @@ def spec(value: Any) -> Document:
         ({"a": {"b": 1}}, {"a": "text"}, ["spec.a"]),
     ],
 )
-def test_what_was_added_is_no_difference_and_what_was_dropped_is(
+def test_added_fields_are_no_difference_and_dropped_fields_are(
     wanted: Any, actual: Any, expected: list[str]
 ) -> None:
     assert list(differences(spec(wanted), spec(actual))) == expected
@@ -66,7 +66,7 @@ def test_metadata_that_others_add_to(
     assert list(differences({"metadata": wanted}, {"metadata": actual})) == expected
 
 
-def test_what_a_server_says_of_an_object_is_not_moved() -> None:
+def test_server_fields_are_not_moved() -> None:
     server = {
         "uid": "here",
         "resourceVersion": "7",
@@ -90,7 +90,7 @@ def test_a_status_that_is_no_subresource_is_content() -> None:
     assert movable_content(document, status=True) == {"metadata": {}}
 
 
-def test_only_what_somebody_wrote_makes_an_object_another_one() -> None:
+def test_only_written_fields_make_a_difference() -> None:
     before = {"metadata": {"uid": "u", "resourceVersion": "1", "generation": 1}, "spec": {"a": 1}}
     touched = {"metadata": {"uid": "u", "resourceVersion": "2"}, "spec": {}}
     assert compared_content(before)["metadata"] == {"uid": "u"}

@@ -76,7 +76,7 @@ async def paused(client: Client) -> list[Ref]:
     return [ref for ref, document in (await everything(client)).items() if is_paused(document)]
 
 
-async def test_what_was_written_can_be_restored_elsewhere(sides: Sides, folder: Path) -> None:
+async def test_saved_objects_can_be_restored_elsewhere(sides: Sides, folder: Path) -> None:
     source, target = sides
     await load(source, [*fleet.fleet(), *fleet.cluster_class("own")])
     before = content(await everything(source))
@@ -94,7 +94,7 @@ async def test_files_are_readable_by_their_owner_only(sides: Sides, folder: Path
     assert described(folder) == [("Secret_fleet_cpi.yaml", 0o600, "cpi")]
 
 
-async def test_what_is_there_already_stays_unchanged(sides: Sides, folder: Path) -> None:
+async def test_existing_objects_stay_unchanged(sides: Sides, folder: Path) -> None:
     source, target = sides
     await load(source, fleet.bystanders())
     await load(target, [fleet.secret("cpi", labels={"of": "target"})])

@@ -49,7 +49,7 @@ def reopened(journal: Journal) -> Journal:
     return Journal.open(journal.path)
 
 
-def test_what_was_written_is_known_again(journal: Journal) -> None:
+def test_a_reopened_journal_has_all_records(journal: Journal) -> None:
     prior = PriorState(REF, {"metadata": {"name": "a"}})
     journal.write(PauseStarted((REF,)), prior, ObjectCreated(((REF, "new"),)))
     journal.plan("forth", Plan([OBJECT]))
@@ -96,7 +96,7 @@ def test_nobody_else_writes_meanwhile(journal: Journal, path: Path) -> None:
         Journal.new(path, BEGUN)
 
 
-def test_a_full_disk_is_one_sentence_and_what_was_written_counts(
+def test_a_full_disk_is_one_sentence_and_written_records_count(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = os.write

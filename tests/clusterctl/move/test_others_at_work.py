@@ -101,7 +101,7 @@ async def test_a_reconcile_that_ends_after_the_pause_is_moved_with_its_result(
     assert changed == [{"Machine": "a-0"}]
 
 
-async def test_what_is_taken_away_after_the_pause_is_not_brought_back(
+async def test_objects_deleted_after_the_pause_are_not_created_again(
     sides: Sides, tmp_path: Path
 ) -> None:
     source, target = sides
@@ -204,7 +204,9 @@ async def test_nothing_is_created_while_somebody_blocks_the_move(
     assert await machine(target)
 
 
-async def test_who_blocks_for_too_long_is_named(sides: Sides, tmp_path: Path) -> None:
+async def test_an_object_that_blocks_the_move_too_long_is_named(
+    sides: Sides, tmp_path: Path
+) -> None:
     source, target = sides
     path = tmp_path / "j.jsonl"
     await source.patch(MACHINES, MACHINE, {"metadata": {"annotations": {BLOCK_MOVE: ""}}})
@@ -214,7 +216,7 @@ async def test_who_blocks_for_too_long_is_named(sides: Sides, tmp_path: Path) ->
     assert not is_paused(await source.get(CLUSTERS, Key("fleet", "a")))
 
 
-async def test_what_the_target_does_not_keep_stops_the_move_before_anything_is_removed(
+async def test_a_lossy_target_stops_the_move_before_the_removal(
     tmp_path: Path,
 ) -> None:
     strict = [document for document in SIMPLE if document["spec"]["names"]["kind"] != "Machine"]
@@ -265,7 +267,7 @@ def lets_the_target_work(request: Request) -> bool:
     return request.method == "PATCH" and request.body == {"spec": {"paused": None}}
 
 
-async def test_undone_late_the_target_keeps_what_it_had_and_gives_back_what_came_of_the_move(
+async def test_a_late_rollback_keeps_the_targets_own_objects_and_returns_the_moved_ones(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "j.jsonl"

@@ -17,5 +17,5 @@ BEFORE = next(run["objects_before"] for run in RUNS if "objects_before" in run)
 
 
 @pytest.mark.parametrize("record", RUNS, ids=lambda value: value["title"])
-def test_it_says_and_does_what_upstream_does(record: Record) -> None:
+def test_a_move_prints_and_does_the_same_as_upstream(record: Record) -> None:
     assert list(as_recorded(record, BEFORE)) == []

@@ -77,7 +77,7 @@ async def moved(sides: Sides, folder: Path) -> None:
 
 
 class TestWhatIsDiscovered:
-    async def test_kinds_whose_crd_has_the_label_of_clusterctl(
+    async def test_kinds_with_the_label_of_clusterctl_are_moved(
         self, sides: Sides, tmp_path: Path
     ) -> None:
         unlabelled = simple_crd(Resource(INFRA, "v1", "strangers", "Stranger"))
@@ -113,7 +113,7 @@ class TestWhatIsDiscovered:
 
 
 class TestWhatIsMoved:
-    async def test_what_hangs_below_a_cluster(self, sides: Sides, tmp_path: Path) -> None:
+    async def test_descendants_of_a_cluster_are_moved(self, sides: Sides, tmp_path: Path) -> None:
         [top, *rest] = fleet.cluster("a")
         child = gadget("child", top)
         await put(sides[0], top, *rest, child, gadget("grandchild", child), gadget("stranger"))
@@ -140,7 +140,9 @@ class TestWhatIsMoved:
         there = {ref.name for ref in await everything(sides[1]) if ref.kind == "Secret"}
         assert there == {"a-0", *(f"a-{purpose}" for purpose in purposes)}
 
-    async def test_what_hangs_below_a_resource_set(self, sides: Sides, tmp_path: Path) -> None:
+    async def test_the_resources_of_a_resource_set_are_moved(
+        self, sides: Sides, tmp_path: Path
+    ) -> None:
         await put(sides[0], *fleet.cluster("a"), *fleet.resource_set())
         await moved(sides, tmp_path)
         there = {(ref.kind, ref.name) for ref in await everything(sides[1])}
@@ -150,7 +152,7 @@ class TestWhatIsMoved:
             ("ClusterResourceSetBinding", "a"),
         }
 
-    async def test_a_label_moves_an_object_and_another_what_it_owns(
+    async def test_labels_move_an_object_alone_or_with_its_descendants(
         self, sides: Sides, tmp_path: Path
     ) -> None:
         alone, top = gadget("alone", labels={MOVE: ""}), gadget("top", labels={MOVE_HIERARCHY: ""})
@@ -206,7 +208,7 @@ class TestWhatBecomesOfIt:
         assert there == {"new": None, "known": {"of": "target"}}
         assert await names(sides[0], GLOBAL_GADGETS) == {"new", "known"}
 
-    async def test_what_hangs_below_global_objects_is_treated_as_they_are(
+    async def test_descendants_of_global_objects_are_moved_like_their_owner(
         self, sides: Sides, tmp_path: Path
     ) -> None:
         top = big("top", labels={MOVE_HIERARCHY: ""})
@@ -220,7 +222,9 @@ class TestWhatBecomesOfIt:
         assert (set(there), there["known"]["spec"]) == ({"new", "known"}, {"v": 2})
         assert await names(sides[0], GADGETS) == {"new", "known"}
 
-    async def test_a_dry_run_names_what_is_left_behind_with_the_reason(self, sides: Sides) -> None:
+    async def test_a_dry_run_names_the_objects_left_behind_with_the_reason(
+        self, sides: Sides
+    ) -> None:
         await put(sides[0], *fleet.cluster("a"), gadget("stranger"))
         heard = Heard()
         await rehearse(sides[0], "fleet", heard)
@@ -260,7 +264,7 @@ class TestWhatBecomesOfIt:
         assert source_objects == {ref: before[ref] for ref in source_objects}
         assert {ref for ref in before if ref.namespace != "other"} == set(there)
 
-    async def test_templates_of_a_foreign_class_are_copied_whoever_defined_them(
+    async def test_templates_of_a_foreign_class_are_copied_from_every_provider(
         self, tmp_path: Path
     ) -> None:
         own = [unlabelled(document, "DevMachineTemplate") for document in SIMPLE]
@@ -310,7 +314,7 @@ class TestHowItIsDone:
                     assert annotations == {"mine": "yes", DELETE_FOR_MOVE: ""}
                     break
 
-    async def test_fields_belong_to_who_owned_them(self, sides: Sides, tmp_path: Path) -> None:
+    async def test_fields_keep_their_managers(self, sides: Sides, tmp_path: Path) -> None:
         await put(sides[0], gadget("g", labels={MOVE: ""}))
         [before] = (await sides[0].list(GADGETS)).items
         await moved(sides, tmp_path)

@@ -20,7 +20,7 @@ def installed(of: Installed, version: str) -> Installed:
     return Installed(of.name, of.type, version, of.namespace)
 
 
-def test_what_the_plane_has_built_in_is_installed_where_something_uses_it() -> None:
+def test_built_in_providers_in_use_are_installed() -> None:
     providers = required_providers(ALL, [], {KUBEADM.label})
     assert (providers.missing, providers.unused) == ((CORE, KUBEADM, METAL), (DOCKER,))
     assert providers.requested.names == {
@@ -37,7 +37,7 @@ def test_a_namespace_is_kept_where_somebody_chose_it() -> None:
     assert providers.namespace_of("cluster-api", ProviderType.CORE) == ""
 
 
-def test_what_is_there_stays_in_a_newer_version() -> None:
+def test_installed_newer_providers_stay() -> None:
     there = [installed(CORE, "v1.14.0"), installed(METAL, "v1.13.0")]
     providers = required_providers(ALL, there, {DOCKER.label})
     assert (providers.missing, providers.there) == ((DOCKER,), tuple(there))

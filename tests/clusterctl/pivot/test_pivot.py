@@ -51,7 +51,7 @@ async def test_a_cluster_manages_itself_and_is_taken_back(tmp_path: Path) -> Non
         assert await world.clusters() == THERE
 
 
-async def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
+async def test_a_repeated_pivot_changes_nothing(tmp_path: Path) -> None:
     async with scene(tmp_path) as world:
         await world.pivot().pivot()
         before = [
@@ -177,7 +177,7 @@ UNAVAILABLE: Final = {
     ],
     ids=["paused", "unavailable", "no network", "no kubelet", "cordoned"],
 )
-async def test_what_prevents_a_pivot_is_one_sentence(
+async def test_an_obstacle_to_a_pivot_is_reported_in_one_sentence(
     tmp_path: Path, side: str, resource: Resource, key: Key, patch: Document, sentence: str
 ) -> None:
     async with scene(tmp_path) as world:

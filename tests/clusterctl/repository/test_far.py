@@ -133,7 +133,7 @@ async def test_all_pages_of_releases_are_read() -> None:
 
 
 @pytest.mark.parametrize("fault", [broken_off, status(500), status(502), status(503), status(504)])
-async def test_what_fails_for_a_moment_is_asked_again(fault: Answer) -> None:
+async def test_temporary_failures_are_retried(fault: Answer) -> None:
     async with serving(github(RELEASES)) as server:
         server.fail("/releases/tags/", fault, 3)
         assert await at_github(server).file("v1.1.0", "c.yaml") == b"kind: Herd"
@@ -211,7 +211,7 @@ async def test_an_asset_that_a_release_does_not_have_is_reported() -> None:
                 await repository.file("v9.9.9", "c.yaml")
 
 
-async def test_a_file_is_downloaded_once_also_by_those_who_ask_at_once(tmp_path: Path) -> None:
+async def test_concurrent_requests_download_a_file_once(tmp_path: Path) -> None:
     async with serving(github(RELEASES)) as server, serving(go_proxy(MODULE, LIST)) as goproxy:
         cache = Cache(tmp_path)
         two = [at_github(server, goproxy, cache=cache) for _ in range(2)]
@@ -303,7 +303,7 @@ async def test_gitlab_s_packages_are_read_and_their_version_has_to_be_named() ->
         ("t", status(404), "or the token in GITLAB_ACCESS_TOKEN may not read it"),
     ],
 )
-async def test_what_gitlab_refuses_is_reported(token: str, fault: Answer | None, said: str) -> None:
+async def test_refusals_of_gitlab_are_reported(token: str, fault: Answer | None, said: str) -> None:
     async with serving(gitlab(RELEASES, token="t")) as server:
         if fault is not None:
             server.fail("/c.yaml", fault)

@@ -92,7 +92,7 @@ def test_a_folder_is_a_repository(tmp_path: Path, scheme: str) -> None:
     )
 
 
-def test_what_a_folder_does_not_have_is_reported_with_what_it_has(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_with_the_existing_ones(tmp_path: Path) -> None:
     repository = opened(f"{folder(tmp_path, 'v1.0.0')}/latest/c.yaml", tmp_path)
     path = tmp_path / "releases" / "infrastructure-herd"
     with pytest.raises(FileMissing, match=f"stat {path}/v1.0.0/x: .*the release has meta"):
@@ -182,7 +182,7 @@ print(*sorted(sys.modules))
 """
 
 
-def test_a_folder_is_read_without_what_a_network_needs(tmp_path: Path) -> None:
+def test_a_local_folder_needs_no_network_settings(tmp_path: Path) -> None:
     url = f"{folder(tmp_path, 'v1.0.0')}/v1.0.0/c.yaml"
     command = [sys.executable, "-c", READ, url]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

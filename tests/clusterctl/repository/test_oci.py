@@ -47,7 +47,7 @@ def repository(client: Client, default: str = "latest") -> CachedRepository:
     return CachedRepository(source, cache)
 
 
-async def test_what_is_pushed_is_a_repository() -> None:
+async def test_a_pushed_release_is_a_repository() -> None:
     registry = Registry()
     async with serving(registry.server()) as server:
         for version in ("v1.1.0", "v1.2.0", "v1.2.1_build.5", "v1.2.0-rc.1", "latest"):
@@ -113,7 +113,7 @@ async def test_an_index_has_the_files_of_its_manifests() -> None:
         (Credentials(access_token="guessed"), False),
     ],
 )
-async def test_a_registry_learns_who_asks(credentials: Credentials, allowed: bool) -> None:
+async def test_a_registry_gets_the_credentials(credentials: Credentials, allowed: bool) -> None:
     registry = Registry(secret=("me", "secret"))
     async with serving(registry.server()) as server:
         asking = client(server, credentials)
@@ -152,7 +152,7 @@ async def test_a_registry_that_refuses_or_lies_is_reported(
             await repository(client(server)).default_version()
 
 
-async def test_what_a_registry_does_not_have_is_reported() -> None:
+async def test_a_release_missing_in_the_registry_is_reported() -> None:
     async with serving(Registry().server()) as server:
         await client(server).push(pack(FILES), "v1.2.0")
         ours = repository(client(server))

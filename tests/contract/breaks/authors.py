@@ -37,7 +37,7 @@ AUTHORS: Final = (
         "condition = false(self.summary_condition, reason, answer.message)",
         "condition = false(self.summary_condition, Reason.NOT_READY)",
         {
-            "sdk/test_status.py::test_what_has_failed_for_good_is_reported_and_left_alone": each(
+            "sdk/test_status.py::test_a_terminal_failure_is_reported_and_left_alone": each(
                 "terminal-failures"
             )
         },
@@ -89,7 +89,7 @@ AUTHORS: Final = (
         "the kubeconfig {text!r} cannot be read",
         {
             "remote/test_kubeconfig_secret.py::"
-            "test_what_is_no_kubeconfig_is_reported_without_quoting_it": (
+            "test_an_invalid_kubeconfig_is_reported_without_quoting_it": (
                 "control-plane/kubeconfig-secrecy",
             )
         },

@@ -157,7 +157,7 @@ COMPONENTS: Final = (
         "    if not namespace:\n",
         '    namespace = namespace or "default"\n    if not namespace:\n',
         {
-            f"{_COMPONENTS}::test_what_breaks_the_contract_is_refused": (
+            f"{_COMPONENTS}::test_components_that_violate_the_contract_are_refused": (
                 "clusterctl/namespace-needed",
             )
         },
@@ -168,7 +168,7 @@ COMPONENTS: Final = (
         "    if len(own) > 1:",
         "    if False:",
         {
-            f"{_COMPONENTS}::test_what_breaks_the_contract_is_refused": (
+            f"{_COMPONENTS}::test_components_that_violate_the_contract_are_refused": (
                 "clusterctl/namespaces-refused",
                 "clusterctl/one-namespace",
             )
@@ -280,7 +280,7 @@ TEMPLATES: Final = (
         "files = await self.files(version)\n",
         'return ""\n',
         {
-            f"{_NEAR}::test_what_a_folder_does_not_have_is_reported_with_what_it_has": (
+            f"{_NEAR}::test_a_missing_file_is_reported_with_the_existing_ones": (
                 "clusterctl/templates-found",
                 "clusterctl/flavors-told",
                 "clusterctl/template-names",
@@ -364,7 +364,7 @@ TEMPLATES: Final = (
         "for one in documents}:\n"
         '            raise ComponentsError(f"{role} is not there")\n',
         {
-            f"{_COMPONENTS}::test_what_a_file_refers_to_need_not_be_in_it": (
+            f"{_COMPONENTS}::test_referenced_objects_may_be_missing_in_the_file": (
                 "clusterctl/links-left",
                 "clusterctl/links",
             )

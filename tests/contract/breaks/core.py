@@ -88,11 +88,11 @@ REFERENCES: Final = (
                 "infra-cluster/owner-set",
             ),
             f"{_CLUSTERS}::test_the_control_plane_is_the_clusters": ("control-plane/owner-set",),
-            f"{_MACHINES}::test_a_machine_takes_over_what_its_providers_report": (
+            f"{_MACHINES}::test_a_machine_mirrors_the_reports_of_its_providers": (
                 "infra-machine/owner-set",
                 "bootstrap-config/owner-set",
             ),
-            f"{_POOLS}::test_a_pool_waits_for_its_providers_and_owns_what_they_work_on": (
+            f"{_POOLS}::test_a_pool_waits_for_its_providers_and_owns_their_objects": (
                 "infra-machinepool/owner-set",
             ),
         },
@@ -160,7 +160,7 @@ TOLD: Final = (
         "keys = self._unreadable.pop(kind, set())",
         "keys = set[Key]()",
         {
-            f"{_FOREIGN}::test_whoever_could_not_read_a_kind_is_woken_when_its_crd_is_put_right": (
+            f"{_FOREIGN}::test_readers_of_an_unreadable_kind_are_woken_when_its_crd_is_corrected": (
                 *each("broken-told"),
             )
         },
@@ -233,7 +233,7 @@ CLUSTER: Final = (
         "    provisioned = infra.provisioned\n"
         "    done.infrastructure_provisioned = bool(provisioned)\n",
         {
-            f"{_CLUSTERS}::test_what_was_reached_is_not_taken_back": (
+            f"{_CLUSTERS}::test_reached_initialization_is_not_reverted": (
                 "infra-cluster/initialized-taken",
             )
         },
@@ -245,7 +245,7 @@ CLUSTER: Final = (
         "    initialized = control_plane.initialized\n"
         "    done.control_plane_initialized = bool(initialized)\n",
         {
-            f"{_CLUSTERS}::test_what_was_reached_is_not_taken_back": (
+            f"{_CLUSTERS}::test_reached_initialization_is_not_reverted": (
                 "control-plane/initialized-taken",
             )
         },
@@ -323,7 +323,7 @@ CLUSTER: Final = (
         "return any(compare(wanted, item, build_tags=True) >= 1 for item in running)",
         "return all(compare(wanted, item, build_tags=True) >= 1 for item in running)",
         {
-            "contract/test_fields.py::test_what_a_control_plane_is_doing": (
+            "contract/test_fields.py::test_a_control_plane_is_provisioning_or_upgrading": (
                 "control-plane/version-awaited",
             )
         },
@@ -388,7 +388,7 @@ CONDITIONS: Final = (
         'mirror_foreign(document, "Healthy", target',
         {
             f"{_STATUS}::test_infrastructure": ("infra-cluster/conditions-shown",),
-            f"{_STATUS}::test_control_plane_shows_what_is_reported": (
+            f"{_STATUS}::test_the_control_plane_status_is_mirrored": (
                 "control-plane/conditions-shown",
             ),
         },

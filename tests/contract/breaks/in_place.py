@@ -57,7 +57,9 @@ IN_PLACE: Final = (
         "        return False\n",
         "",
         {
-            f"{_STORY}::test_what_is_not_covered_is_replaced": ("control-plane/in-place",),
+            f"{_STORY}::test_a_machine_that_cannot_be_updated_in_place_is_replaced": (
+                "control-plane/in-place",
+            ),
         },
     ),
     Break(

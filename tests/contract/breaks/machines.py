@@ -10,7 +10,7 @@ _TOLD: Final = "contract/test_broken_providers.py"
 _MACHINES: Final = "core/machine/test_stories.py"
 _POOLS: Final = "core/machinepool/test_stories.py"
 
-_TAKEN: Final = f"{_MACHINES}::test_a_machine_takes_over_what_its_providers_report"
+_TAKEN: Final = f"{_MACHINES}::test_a_machine_mirrors_the_reports_of_its_providers"
 
 _WHERE: Final = f"{_MACHINES}::test_where_the_machine_is_comes_with_its_infrastructure"
 
@@ -28,7 +28,7 @@ MACHINES: Final = (
         "if current and current != provider_id and machine.status.node_ref is not None:",
         "if False:",
         {
-            f"{_TOLD}::test_a_provider_id_stays_what_it_is_and_belongs_to_one_machine": (
+            f"{_TOLD}::test_a_provider_id_is_immutable_and_unique": (
                 "infra-machine/provider-id-taken",
             )
         },
@@ -39,7 +39,7 @@ MACHINES: Final = (
         "for other in scope.dependencies.fleet.machines_with(scope.cluster_key, provider_id):",
         "for other in ():",
         {
-            f"{_TOLD}::test_a_provider_id_stays_what_it_is_and_belongs_to_one_machine": (
+            f"{_TOLD}::test_a_provider_id_is_immutable_and_unique": (
                 "infra-machine/provider-id-taken",
             )
         },
@@ -65,7 +65,7 @@ MACHINES: Final = (
         "    provisioned = infra.provisioned\n"
         "    done.infrastructure_provisioned = bool(provisioned)\n",
         {
-            f"{_MACHINES}::test_what_was_reached_is_not_taken_back": (
+            f"{_MACHINES}::test_reached_initialization_is_not_reverted": (
                 "infra-machine/initialized-taken",
             )
         },
@@ -112,7 +112,7 @@ MACHINES: Final = (
         "        machine.status.initialization.bootstrap_data_secret_created = bool(\n"
         "            config.data_secret_created\n        )\n        return\n",
         {
-            f"{_MACHINES}::test_what_was_reached_is_not_taken_back": (
+            f"{_MACHINES}::test_reached_initialization_is_not_reverted": (
                 "bootstrap-config/initialized-taken",
             )
         },

@@ -8,8 +8,8 @@ from tests.contract.breaks.broken import Break, each
 
 _CLUSTERS: Final = "core/cluster/test_stories.py"
 _LATE: Final = f"{_CLUSTERS}::test_references_that_come_late_are_waited_for"
-_KEPT: Final = f"{_CLUSTERS}::test_what_was_reached_is_not_taken_back"
-_TAKEN: Final = "core/machine/test_stories.py::test_a_machine_takes_over_what_its_providers_report"
+_KEPT: Final = f"{_CLUSTERS}::test_reached_initialization_is_not_reverted"
+_TAKEN: Final = "core/machine/test_stories.py::test_a_machine_mirrors_the_reports_of_its_providers"
 _POOLS: Final = "core/machinepool/test_stories.py"
 _FOLLOWS: Final = f"{_POOLS}::test_a_pool_follows_its_provider_from_0_to_3_to_1_to_0"
 
@@ -158,7 +158,7 @@ OTHER_PARTS: Final = (
         '(metadata.get("labels") or {}), **common_labels(provider)}',
         '(metadata.get("labels") or {})}',
         {
-            "clusterctl/test_install.py::test_what_kubectl_applied_is_taken_over_as_it_is": (
+            "clusterctl/test_install.py::test_objects_applied_by_kubectl_are_adopted_unchanged": (
                 "clusterctl/label-names",
             )
         },

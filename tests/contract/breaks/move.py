@@ -16,7 +16,7 @@ MOVE: Final = (
         "nodes = [node for node in graph.nodes.values() if node.ref not in plan.objects]",
         "nodes = list[Node]()",
         {
-            f"{_RULES}::test_a_dry_run_names_what_is_left_behind_with_the_reason": (
+            f"{_RULES}::test_a_dry_run_names_the_objects_left_behind_with_the_reason": (
                 "clusterctl/owners-told",
                 "clusterctl/move-left",
             )
@@ -27,7 +27,11 @@ MOVE: Final = (
         "clusterctl/move/kinds.py",
         "client.list(CRDS, labels=CLUSTERCTL_LABEL)",
         "client.list(CRDS)",
-        {f"{_RULES}::test_kinds_whose_crd_has_the_label_of_clusterctl": ("clusterctl/move-kinds",)},
+        {
+            f"{_RULES}::test_kinds_with_the_label_of_clusterctl_are_moved": (
+                "clusterctl/move-kinds",
+            )
+        },
     ),
     Break(
         "objects of other namespaces are moved",
@@ -52,7 +56,7 @@ MOVE: Final = (
         "clusterctl/move/kinds.py",
         "for resource in (SECRETS, CONFIG_MAPS):",
         "for resource in (SECRETS,):",
-        {f"{_RULES}::test_what_hangs_below_a_resource_set": ("clusterctl/move-secrets",)},
+        {f"{_RULES}::test_the_resources_of_a_resource_set_are_moved": ("clusterctl/move-secrets",)},
     ),
     Break(
         "what an owned object owns is not moved",
@@ -61,7 +65,7 @@ MOVE: Final = (
         "            waiting += node.dependents if node is root else ()\n"
         "            waiting += node.soft_dependents if node is root else ()\n",
         {
-            f"{_RULES}::test_what_hangs_below_a_cluster": (
+            f"{_RULES}::test_descendants_of_a_cluster_are_moved": (
                 "clusterctl/move-owned",
                 "clusterctl/owners",
             )
@@ -84,7 +88,7 @@ MOVE: Final = (
         "bool(self.roots) or self._has_label(MOVE) or",
         "bool(self.roots) or",
         {
-            f"{_RULES}::test_a_label_moves_an_object_and_another_what_it_owns": (
+            f"{_RULES}::test_labels_move_an_object_alone_or_with_its_descendants": (
                 "clusterctl/move-labels",
             )
         },
@@ -124,7 +128,7 @@ MOVE: Final = (
         "if node.is_global or node.below_global:",
         "if node.is_global:",
         {
-            f"{_RULES}::test_what_hangs_below_global_objects_is_treated_as_they_are": (
+            f"{_RULES}::test_descendants_of_global_objects_are_moved_like_their_owner": (
                 "clusterctl/move-global",
             )
         },

@@ -64,7 +64,7 @@ ROWS: Final = [
         ("api/validation/__init__.py",),
         (
             "api/validation/test_infrastructure.py::"
-            "test_the_topology_controller_may_ask_what_would_become_of_a_change",
+            "test_the_topology_controller_may_dry_run_forbidden_changes",
         ),
     ),
     shared.instances((461,)),

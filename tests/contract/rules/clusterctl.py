@@ -15,7 +15,7 @@ CHECKS: Final = "clusterctl/components/checks.py"
 VARIABLES: Final = "clusterctl/variables.py"
 COMPONENTS: Final = "clusterctl/test_components.py"
 WARNED: Final = f"{COMPONENTS}::test_rules_that_upstream_does_not_enforce_are_warnings"
-REFUSED: Final = f"{COMPONENTS}::test_what_breaks_the_contract_is_refused"
+REFUSED: Final = f"{COMPONENTS}::test_components_that_violate_the_contract_are_refused"
 ENVSUBST: Final = "oracle/test_samples.py::test_the_samples_of_a_pure_topic_pass"
 LISTED: Final = f"{COMPONENTS}::test_variables_are_filled_in_and_listed"
 
@@ -92,7 +92,7 @@ FILE: Final = [
         (
             REFUSED,
             "clusterctl/test_install.py::"
-            "test_what_cannot_be_had_is_reported_before_anything_is_written",
+            "test_unavailable_providers_are_reported_before_anything_is_written",
         ),
     ),
 ]
@@ -172,7 +172,10 @@ LABELS: Final = [
         ("labels", "rules-told"),
         (211,),
         (CHECKS, "clusterctl/install/providers.py"),
-        (WARNED, "clusterctl/test_install.py::test_what_kubectl_applied_is_taken_over_as_it_is"),
+        (
+            WARNED,
+            "clusterctl/test_install.py::test_objects_applied_by_kubectl_are_adopted_unchanged",
+        ),
     ),
     Row(
         ("label-names",),
@@ -191,7 +194,7 @@ OWNERS: Final = [
         (289, 295),
         ("clusterctl/move/graph.py", "clusterctl/move/discovery.py"),
         (
-            "clusterctl/move/test_rules.py::test_what_hangs_below_a_cluster",
+            "clusterctl/move/test_rules.py::test_descendants_of_a_cluster_are_moved",
             "e2e/test_move.py::test_a_cluster_moves_to_another_plane_and_is_reached_there",
         ),
     ),
@@ -223,7 +226,7 @@ FURTHER: Final = [
         ("links", "links-left"),
         (313, 315, 317),
         (READING,),
-        (f"{COMPONENTS}::test_what_a_file_refers_to_need_not_be_in_it",),
+        (f"{COMPONENTS}::test_referenced_objects_may_be_missing_in_the_file",),
     ),
 ]
 

@@ -21,14 +21,16 @@ ROWS: Final = [
         ("any-provider",),
         (8,),
         ("clusterctl/install/__init__.py",),
-        ("oracle/test_clusterctl.py::test_a_management_cluster_becomes_what_upstream_made_of_it",),
+        (
+            "oracle/test_clusterctl.py::test_a_command_leaves_the_same_management_cluster_as_upstream",
+        ),
     ),
     Row(
         ("repository", "metadata-told"),
         (12, 14, 16, 17),
         ("clusterctl/repository/__init__.py", "clusterctl/provider_files.py"),
         (
-            f"{NEAR}::test_what_a_folder_does_not_have_is_reported_with_what_it_has",
+            f"{NEAR}::test_a_missing_file_is_reported_with_the_existing_ones",
             f"{FAR}::test_an_asset_that_a_release_does_not_have_is_reported",
         ),
     ),

@@ -30,7 +30,7 @@ ROWS: Final = [
         ("clusterctl/repository/releases.py",),
         (
             "clusterctl/repository/test_near.py::"
-            "test_what_a_folder_does_not_have_is_reported_with_what_it_has",
+            "test_a_missing_file_is_reported_with_the_existing_ones",
             "clusterctl/repository/test_far.py::test_an_asset_that_a_release_does_not_have_is_reported",
         ),
     ),

@@ -53,10 +53,10 @@ ROWS: Final = [
         (30,),
         ("remote/secrets.py", f"{KUBEADM}/certificates.py"),
         (
-            "remote/test_secrets.py::test_what_is_missing_or_unreadable_is_reported_without_quoting_it",
-            "kube/test_pki.py::test_what_is_no_key_is_reported_so_without_quoting_it",
+            "remote/test_secrets.py::test_missing_or_unreadable_data_is_reported_without_quoting_it",
+            "kube/test_pki.py::test_an_invalid_key_is_reported_without_quoting_it",
             "remote/test_kubeconfig_secret.py::"
-            "test_what_is_no_kubeconfig_is_reported_without_quoting_it",
+            "test_an_invalid_kubeconfig_is_reported_without_quoting_it",
         ),
     ),
     shared.scope((58,)),
@@ -124,7 +124,7 @@ ROWS: Final = [
         (277, 289),
         (VIEW, f"{KUBEADM}/status.py", "core/machineset/preflight.py"),
         (
-            "contract/test_fields.py::test_what_a_control_plane_is_doing",
+            "contract/test_fields.py::test_a_control_plane_is_provisioning_or_upgrading",
             f"{UPGRADE}::test_an_upgrade_replaces_one_machine_at_a_time",
             "core/machinedeployment/test_stories.py::"
             "test_no_machine_is_newer_than_the_control_plane",
@@ -143,7 +143,7 @@ ROWS: Final = [
         (
             IN_PLACE,
             "providers/kubeadm/test_uptodate.py::"
-            "test_what_is_filled_in_or_changes_in_place_does_not_count",
+            "test_defaulted_and_in_place_fields_do_not_count_as_outdated",
         ),
     ),
     Row(
@@ -171,7 +171,11 @@ ROWS: Final = [
         ("initialized-taken",),
         (379, 381),
         (PHASE, f"{CLUSTER}/status.py"),
-        (f"{CLUSTER}/test_stories.py::test_what_was_reached_is_not_taken_back", LIVES, RELEASED),
+        (
+            f"{CLUSTER}/test_stories.py::test_reached_initialization_is_not_reverted",
+            LIVES,
+            RELEASED,
+        ),
     ),
     Row(
         ("conditions", "conditions-read"),

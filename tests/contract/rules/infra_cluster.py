@@ -84,7 +84,7 @@ ROWS: Final = [
             SCHEMAS,
             LIVES,
             RELEASED,
-            "core/cluster/test_stories.py::test_what_was_reached_is_not_taken_back",
+            "core/cluster/test_stories.py::test_reached_initialization_is_not_reverted",
         ),
     ),
     Row(
@@ -129,7 +129,7 @@ ROWS: Final = [
         (111, 112),
         (SDK, "core/cluster/owned.py"),
         (
-            "sdk/test_infra_cluster.py::test_what_is_managed_from_outside_is_left_alone",
+            "sdk/test_infra_cluster.py::test_externally_managed_infrastructure_is_left_alone",
             "core/cluster/test_providers.py::"
             "test_infrastructure_that_is_managed_from_outside_is_taken_as_it_is",
         ),
@@ -151,7 +151,7 @@ ROWS: Final = [
         (126, 127, 128, 129, 130),
         (SDK, "core/cluster/deletion.py"),
         (
-            "sdk/test_infra_cluster.py::test_deletion_releases_what_was_made",
+            "sdk/test_infra_cluster.py::test_a_deletion_releases_the_infrastructure",
             "core/cluster/test_stories.py::test_deletion_goes_from_workers_to_the_infrastructure",
             LIVES,
         ),
@@ -160,7 +160,7 @@ ROWS: Final = [
         ("rights",),
         (136, 137),
         ("apiserver/auth/authorization.py",),
-        ("apiserver/test_access.py::test_what_a_rule_allows",),
+        ("apiserver/test_access.py::test_an_rbac_rule_allows_matching_requests_only",),
     ),
     Row(("owner-set",), (186, 187), ("contract/ownership.py",), (LIVES, RELEASED)),
 ]

@@ -24,10 +24,7 @@ PHASE: Final = "core/machine/infrastructure.py"
 STATUS: Final = "core/machine/status.py"
 SDK: Final = "sdk/infra_machine_controller.py"
 MACHINE: Final = "core/machine/test_stories.py"
-PROVIDER_ID: Final = (
-    "contract/test_broken_providers.py::"
-    "test_a_provider_id_stays_what_it_is_and_belongs_to_one_machine"
-)
+PROVIDER_ID: Final = "contract/test_broken_providers.py::test_a_provider_id_is_immutable_and_unique"
 MIRRORED: Final = "core/machine/test_status.py::test_infrastructure"
 
 ROWS: Final = [
@@ -52,7 +49,7 @@ ROWS: Final = [
         ("provider-id-value", "provider-id-taken"),
         (219, 220),
         (PHASE, "core/machine/node.py"),
-        (f"{MACHINE}::test_a_machine_takes_over_what_its_providers_report", PROVIDER_ID, RELEASED),
+        (f"{MACHINE}::test_a_machine_mirrors_the_reports_of_its_providers", PROVIDER_ID, RELEASED),
     ),
     Row(
         ("failure-domain",),
@@ -68,13 +65,13 @@ ROWS: Final = [
         ("failure-domain-taken",),
         (231, 232),
         (VIEW, PHASE),
-        (f"{MACHINE}::test_a_machine_takes_over_what_its_providers_report", BROKEN_MACHINES),
+        (f"{MACHINE}::test_a_machine_mirrors_the_reports_of_its_providers", BROKEN_MACHINES),
     ),
     Row(
         ("failure-domain-status", "failure-domain-taken"),
         (239, 241, 242, 243),
         (VIEW, PHASE),
-        (f"{MACHINE}::test_a_machine_takes_over_what_its_providers_report", LIVES),
+        (f"{MACHINE}::test_a_machine_mirrors_the_reports_of_its_providers", LIVES),
     ),
     Row(("addresses",), (263,), (VIEW, "sdk/results.py"), (FIELDS, LIVES, RELEASED)),
     Row(
@@ -87,7 +84,7 @@ ROWS: Final = [
         ("addresses-taken",),
         (278, 279),
         (PHASE,),
-        (f"{MACHINE}::test_a_machine_takes_over_what_its_providers_report", LIVES),
+        (f"{MACHINE}::test_a_machine_mirrors_the_reports_of_its_providers", LIVES),
     ),
     Row(
         ("initialization",),
@@ -99,7 +96,7 @@ ROWS: Final = [
         ("initialized", "initialized-taken"),
         (300, 301, 302),
         (PHASE,),
-        (f"{MACHINE}::test_a_machine_takes_over_what_its_providers_report", RELEASED),
+        (f"{MACHINE}::test_a_machine_mirrors_the_reports_of_its_providers", RELEASED),
     ),
     Row(("initialization",), (308, 309), (VIEW, SDK), (FIELDS, SCHEMAS, LIVES, SDK_MACHINES)),
     Row(("conditions",), (320,), ("conditions/foreign.py", STATUS), (MIRRORED, LIVES)),
@@ -146,7 +143,7 @@ ROWS: Final = [
         ("api/validation/__init__.py",),
         (
             "api/validation/test_infrastructure.py::"
-            "test_the_topology_controller_may_ask_what_would_become_of_a_change",
+            "test_the_topology_controller_may_dry_run_forbidden_changes",
         ),
     ),
     shared.instances((478,)),
@@ -163,7 +160,7 @@ ROWS: Final = [
         ("watch",),
         (497, 498),
         ("sdk/infra_machine_watches.py",),
-        ("sdk/test_infra_machine.py::test_a_machine_becomes_ready_and_says_what_it_waits_for",),
+        ("sdk/test_infra_machine.py::test_a_machine_becomes_ready_and_reports_its_obstacles",),
     ),
     Row(
         ("owner", "infrastructure-wait", "bootstrap-wait", "deletion"),
@@ -171,8 +168,8 @@ ROWS: Final = [
         (SDK,),
         (
             "sdk/test_infra_machine.py::test_a_machine_that_is_nobodys_is_left_alone_and_let_go",
-            "sdk/test_infra_machine.py::test_a_machine_becomes_ready_and_says_what_it_waits_for",
-            "providers/inmemory/test_life.py::test_what_a_machine_waits_for_before_it_starts",
+            "sdk/test_infra_machine.py::test_a_machine_becomes_ready_and_reports_its_obstacles",
+            "providers/inmemory/test_life.py::test_a_machine_reports_the_prerequisites_of_its_start",
             "providers/inmemory/test_life.py::test_deletion_leaves_nothing_behind",
         ),
     ),

@@ -13,7 +13,7 @@ from tests.contract.rules.shared import CONDITIONS
 VIEW: Final = "contract/infra_machine_pool.py"
 PHASE: Final = "core/machinepool/infrastructure.py"
 STORY: Final = "core/machinepool/test_stories.py"
-WAITS: Final = f"{STORY}::test_a_pool_waits_for_its_providers_and_owns_what_they_work_on"
+WAITS: Final = f"{STORY}::test_a_pool_waits_for_its_providers_and_owns_their_objects"
 FOLLOWS: Final = f"{STORY}::test_a_pool_follows_its_provider_from_0_to_3_to_1_to_0"
 BROKEN: Final = f"{STORY}::test_a_provider_that_breaks_the_contract_is_named_with_the_field"
 
@@ -86,7 +86,7 @@ ROWS: Final = [
         ("api/validation/__init__.py",),
         (
             "api/validation/test_infrastructure.py::"
-            "test_the_topology_controller_may_ask_what_would_become_of_a_change",
+            "test_the_topology_controller_may_dry_run_forbidden_changes",
         ),
     ),
     shared.instances((511,)),

@@ -44,7 +44,7 @@ ROWS: Final = [
         ("finalizer", "address-ref", "release"),
         (),
         (SDK,),
-        (HANDED_OUT, f"{TESTS}::test_who_finds_the_pool_empty_gets_the_address_that_comes_back"),
+        (HANDED_OUT, f"{TESTS}::test_a_claim_on_an_empty_pool_gets_the_next_released_address"),
     ),
     Row(
         ("pool-ref", "claim-of-machine", "claim-cluster", "claim-deletion"),

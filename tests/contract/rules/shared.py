@@ -33,7 +33,7 @@ SDK_MACHINES: Final = "sdk/test_infra_machine.py::test_a_good_provider_conforms"
 SDK_CLUSTERS: Final = "sdk/test_infra_cluster.py::test_a_good_provider_conforms"
 FLAG_NAMESPACE: Final = "apps/test_manager_flags.py::test_one_namespace_only"
 FLAG_FILTER: Final = (
-    "apps/test_manager_flags.py::test_a_watch_filter_leaves_alone_what_has_not_the_label"
+    "apps/test_manager_flags.py::test_a_watch_filter_ignores_objects_without_the_label"
 )
 
 

@@ -190,7 +190,7 @@ async def test_finalizers_of_others_hold_the_cluster_and_nothing_else(plane: Sta
     await plane.story.until_gone(Cluster, "c")
 
 
-async def test_what_was_never_made_is_not_waited_for(plane: Stage) -> None:
+async def test_objects_that_were_never_created_are_not_waited_for(plane: Stage) -> None:
     await plane.create(cluster())
     await plane.settle()
     await plane.client.delete(Cluster, KEY)

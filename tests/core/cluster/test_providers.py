@@ -193,7 +193,7 @@ BROKEN: list[tuple[Resource, Document, str]] = [
 ]
 
 
-async def test_what_breaks_the_contract_is_reported_and_can_be_put_right_and_deleted(
+async def test_a_contract_violation_is_reported_and_can_be_corrected_and_deleted(
     plane: Stage,
 ) -> None:
     await running_cluster(plane)

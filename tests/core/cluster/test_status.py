@@ -132,7 +132,7 @@ def test_control_plane_falls_back_on_its_field() -> None:
     assert control_plane_available(up).status == "True"
 
 
-def test_control_plane_shows_what_is_reported() -> None:
+def test_the_control_plane_status_is_mirrored() -> None:
     document = thing(
         condition("Available", "False", "NoQuorum", "two of three are down"),
         condition("Ready", "True"),
@@ -210,7 +210,7 @@ def test_a_control_plane_that_does_not_report_is_not_missed() -> None:
     assert (result.status, result.message) == ("True", "* Thing c: one of three")
 
 
-def test_a_cluster_that_goes_is_not_blamed_for_what_is_gone() -> None:
+def test_a_deleting_cluster_reports_no_errors_about_deleted_parts() -> None:
     conditions = [
         condition("Deleting", "True", "WaitingForInfrastructureDeletion", "almost"),
         condition("RemoteConnectionProbe", "True"),

@@ -84,7 +84,9 @@ def ready(status: str, reason: str = "", severity: str = "") -> Document:
         ),
     ],
 )
-def test_what_the_parts_report(observed: Any, expected: dict[str, str | None]) -> None:
+def test_conditions_follow_the_state_of_the_parts(
+    observed: Any, expected: dict[str, str | None]
+) -> None:
     results = told(cluster(), **observed)
     assert {of: results.get(of) for of in expected} == expected
 

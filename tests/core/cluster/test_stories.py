@@ -76,7 +76,7 @@ async def test_the_control_plane_is_the_clusters(plane: Stage) -> None:
     assert not {"annotations", "finalizers"} & set(metadata)
 
 
-async def test_what_was_reached_is_not_taken_back(plane: Stage) -> None:
+async def test_reached_initialization_is_not_reverted(plane: Stage) -> None:
     await running_cluster(plane)
     await plane.settle()
     await plane.report(INFRA_CLUSTERS, "c", initialization={"provisioned": False})

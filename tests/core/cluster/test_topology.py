@@ -112,7 +112,7 @@ async def test_the_class_gates_hold_until_the_cluster_has_its_own() -> None:
         assert "* Audited: Condition not yet reported" in message
 
 
-async def test_a_cluster_whose_parts_were_never_made_can_go() -> None:
+async def test_a_cluster_without_its_parts_can_be_deleted() -> None:
     async with stage(gates=GATES) as plane:
         await of_class(plane)
         await plane.client.delete(Cluster, Key("default", "c"))

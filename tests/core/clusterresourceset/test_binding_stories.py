@@ -23,7 +23,7 @@ from tests.core.clusterresourceset.resource_sets import (
 from tests.core.stage import Stage
 
 
-async def test_several_sets_share_a_binding_whatever_gets_in_between(plane: Stage) -> None:
+async def test_several_sets_share_a_binding_despite_refused_writes(plane: Stage) -> None:
     refusals = iter([True, False] * 4)
 
     def now_and_then(request: Request) -> Exception | None:
@@ -103,7 +103,7 @@ async def test_a_binding_goes_with_its_cluster(plane: Stage) -> None:
     assert await told(plane) == APPLIED
 
 
-async def test_a_binding_of_old_says_whose_it_is_by_its_owner(plane: Stage) -> None:
+async def test_an_old_binding_is_attributed_by_its_owner(plane: Stage) -> None:
     await delivered(plane, config_map(k=manifest("a")), resource_set())
     cluster = await plane.story.get(Cluster, "c")
     assert cluster is not None

@@ -45,7 +45,9 @@ def cluster(*, deleting: bool = False, ok: bool = False, topology: bool = False)
         ({"matchExpressions": []}, cluster(), False),
     ],
 )
-def test_which_clusters_a_set_selects(selector: Document, of: Document, *, selected: bool) -> None:
+def test_a_set_selects_clusters_by_label_and_namespace(
+    selector: Document, of: Document, *, selected: bool
+) -> None:
     document = {
         "metadata": {"name": "set", "namespace": "default"},
         "spec": {"clusterSelector": selector, "resources": [{"kind": "Secret", "name": "s"}]},

@@ -78,7 +78,7 @@ async def test_a_strategy_says_whether_a_change_of_the_source_is_one_of_the_obje
     assert (labels is None) == (strategy == "Reconcile")
 
 
-async def test_what_is_there_already_is_taken_as_it_is(plane: Stage) -> None:
+async def test_existing_objects_are_kept_unchanged(plane: Stage) -> None:
     await plane.workload.create(CONFIG_MAPS, config_map("a", x="theirs"))
     await delivered(plane, config_map(k=manifest("a", x="ours")), resource_set())
     assert await inside(plane, "a") == {"x": "theirs"}
@@ -185,7 +185,7 @@ async def test_a_value_that_is_no_object_is_reported_until_it_is_one(plane: Stag
     assert await told(plane) == APPLIED
 
 
-async def test_what_the_cluster_refuses_is_tried_again_and_the_rest_continues(plane: Stage) -> None:
+async def test_refused_objects_are_retried_and_the_others_applied(plane: Stage) -> None:
     both = manifest("a", namespace="later") + "---\n" + manifest("b")
     await delivered(plane, config_map(k=both), resource_set())
     assert await told(plane) == ("False", "NotApplied")
@@ -221,7 +221,7 @@ async def test_an_object_that_has_no_place_is_reported(
     assert await legacy(plane) == ("Warning", "ApplyFailed", f"putting {problem}")
 
 
-async def test_what_a_secret_holds_is_reported_nowhere(plane: Stage) -> None:
+async def test_the_content_of_a_secret_is_reported_nowhere(plane: Stage) -> None:
     bad = manifest("a").replace("data: {}", "data: {k: [hunter2]}")
     await delivered(plane, secret(k=bad), resource_set("set", ("Secret", "creds")))
     assert await told(plane) == ("False", "NotApplied")
@@ -230,7 +230,7 @@ async def test_what_a_secret_holds_is_reported_nowhere(plane: Stage) -> None:
     assert "hunter2" not in message
 
 
-async def test_what_a_cluster_says_of_an_object_from_a_secret_is_reported_nowhere(
+async def test_error_messages_about_objects_from_a_secret_are_reported_nowhere(
     plane: Stage,
 ) -> None:
     """It may quote the object."""
@@ -259,7 +259,7 @@ async def test_a_definition_and_an_object_of_it_come_together(plane: Stage) -> N
     assert await plane.workload.get(GADGETS, Key("default", "g"))
 
 
-async def test_labels_say_which_clusters_get_it(plane: Stage) -> None:
+async def test_labels_select_the_clusters(plane: Stage) -> None:
     await running_cluster(plane)
     await plane.create(config_map(k=manifest("a")), resource_set())
     await plane.settle()
@@ -305,7 +305,7 @@ async def test_a_paused_set_does_nothing(plane: Stage) -> None:
     assert await inside(plane, "a") is not None
 
 
-async def test_reconcile_leaves_what_the_server_sets(plane: Stage) -> None:
+async def test_a_reconcile_strategy_keeps_server_fields(plane: Stage) -> None:
     gadget = of(GADGETS, "g", spec={"size": "1"})
     await plane.workload.create(CRDS, crd_of(GADGETS))
     source = config_map(a=yaml.safe_dump(gadget))

@@ -132,7 +132,7 @@ async def test_handlers_are_those_of_the_last_good_answer() -> None:
         assert [handler.name for handler in extension_config.status.handlers] == ["second.ext"]
 
 
-async def test_who_does_not_answer_keeps_nobody_else_waiting() -> None:
+async def test_an_unresponsive_extension_does_not_delay_the_others() -> None:
     hanging, good = Extension(), Extension(quota=("BeforeClusterCreate", {}))
     hanging.delay = 100.0
     async with plane(a=hanging, b=hanging, c=hanging, good=good) as story:
@@ -167,7 +167,7 @@ async def created(plane: ManagementPlane, document: Document) -> str:
 
 
 @pytest.mark.usefixtures("going")
-async def test_who_writes_a_config_of_deprecated_hooks_is_warned() -> None:
+async def test_writing_a_config_of_deprecated_hooks_causes_a_warning() -> None:
     """Already when it is created, and at each later write; with the authority of its Secret."""
     extension = Extension(quota=("BeforeClusterCreate", {}))
     async with running_with(Network(ext=extension)) as result:
@@ -188,7 +188,7 @@ async def test_who_writes_a_config_of_deprecated_hooks_is_warned() -> None:
 
 
 @pytest.mark.usefixtures("going")
-async def test_who_creates_a_config_waits_two_seconds_at_most_for_the_extension() -> None:
+async def test_creating_a_config_waits_two_seconds_at_most_for_the_extension() -> None:
     """And holds up nobody else; the condition tells it when the extension answers."""
     extension = Extension(quota=("BeforeClusterCreate", {}))
     extension.delay = 100.0

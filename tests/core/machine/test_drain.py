@@ -51,7 +51,9 @@ def of_daemon_set() -> dict[str, Any]:
         (pod(labels={Label.DRAIN: "whatever"}), True, DRAIN),
     ],
 )
-def test_who_has_to_go(document: Document, exists: bool, expected: PodDisposition) -> None:
+def test_pods_are_drained_skipped_or_ignored(
+    document: Document, exists: bool, expected: PodDisposition
+) -> None:
     assert pod_disposition(document, DrainContext(NOW, lambda _: exists)) == expected
 
 
@@ -63,7 +65,7 @@ def test_pods_of_an_unreachable_node_count_as_gone_once_told_to_end() -> None:
     assert pod_disposition(just_now, silent) == DRAIN
 
 
-def test_a_plan_sorts_by_name_and_tells_who_is_leaving_already() -> None:
+def test_a_plan_is_sorted_by_name_and_lists_leaving_pods() -> None:
     planned = plan_drain(
         [pod("b"), pod("a"), pod("c", deletionTimestamp="2026-01-01T00:00:00Z")],
         DrainContext(NOW, _no),
@@ -74,7 +76,7 @@ def test_a_plan_sorts_by_name_and_tells_who_is_leaving_already() -> None:
     assert plan_drain([pod(annotations={MIRROR_POD: ""})], DrainContext(NOW, _no)).done
 
 
-def test_lower_orders_leave_first_and_who_is_leaving_holds_up_the_next_ones() -> None:
+def test_lower_orders_leave_first_and_leaving_pods_delay_the_next_order() -> None:
     orders = {
         "a": PodDisposition(Verdict.EVICT, 5),
         "b": PodDisposition(Verdict.EVICT, -1),

@@ -74,7 +74,9 @@ def either(*values: str) -> Document:
         ({"machines": [by("selector", size="big") | by("clusterSelector", env="test")]}, DRAIN),
     ],
 )
-def test_a_rule_is_for_what_it_selects(spec: Document, expected: PodDisposition) -> None:
+def test_a_drain_rule_applies_to_the_selected_pods(
+    spec: Document, expected: PodDisposition
+) -> None:
     assert fate_of(drain_rule(**spec)) == expected
 
 

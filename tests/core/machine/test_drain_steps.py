@@ -35,7 +35,7 @@ def test_when_a_step_has_had_its_time(
     assert is_over(started, limit, NOW) is over
 
 
-async def test_a_machine_whose_end_has_begun_is_not_drained(plane: Stage) -> None:
+async def test_a_machine_is_not_drained_after_its_drain_has_ended(plane: Stage) -> None:
     """Its infrastructure may be partly deleted, so Pods on it cannot terminate gracefully."""
     await running(plane)
     await pods(plane, pod("app"))

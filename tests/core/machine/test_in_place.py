@@ -165,7 +165,7 @@ async def test_a_move_is_finished_by_programs_that_are_started_anew_after_every_
     assert await marked(plane) == []
 
 
-async def test_what_was_said_counts_for_a_while_of_what_it_was_said_of() -> None:
+async def test_the_last_progress_is_cached_for_the_same_update() -> None:
     progress_memo, key, progress = ProgressMemo(), Key("default", "m"), Progress(10, "on it")
     progress_memo.put(key, "this", progress)
     await asyncio.sleep(4)

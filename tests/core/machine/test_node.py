@@ -37,5 +37,5 @@ TALKATIVE = {name: f"its {name}" for name in TEXTS}
         ({"swap": "much"}, SILENT),
     ],
 )
-def test_what_a_node_reports_its_system(info: Any, expected: Document) -> None:
+def test_the_status_has_the_system_info_of_the_node(info: Any, expected: Document) -> None:
     assert encode(node_info({"status": {"nodeInfo": info}})) == expected

@@ -76,7 +76,7 @@ def test_a_new_node_gets_labels_and_annotations_and_loses_its_taint() -> None:
     }
 
 
-def test_what_goes_from_the_machine_goes_from_the_node() -> None:
+def test_labels_removed_from_the_machine_are_removed_from_the_node() -> None:
     label = {"node.cluster.x-k8s.io/a": "1"}
     before = synced(node(labels={"arch": "arm"}), machine(labels=label, annotations=label))
     after = synced(before, machine())

@@ -28,7 +28,7 @@ from tests.core.stage import (
 )
 
 
-async def test_a_machine_takes_over_what_its_providers_report(plane: Stage) -> None:
+async def test_a_machine_mirrors_the_reports_of_its_providers(plane: Stage) -> None:
     value = await running(plane)
 
     assert value.status.phase == "Running"
@@ -77,7 +77,7 @@ async def test_boot_data_is_taken_when_it_is_reported_to_be_made(plane: Stage) -
     assert value.status.initialization.bootstrap_data_secret_created
 
 
-async def test_what_was_reached_is_not_taken_back(plane: Stage) -> None:
+async def test_reached_initialization_is_not_reverted(plane: Stage) -> None:
     await running(plane)
     await plane.report(CONFIGS, "m", initialization={"dataSecretCreated": False})
     await plane.report(INFRA_MACHINES, "m", initialization={"provisioned": False})
@@ -87,7 +87,7 @@ async def test_what_was_reached_is_not_taken_back(plane: Stage) -> None:
     assert done.bootstrap_data_secret_created
 
 
-async def test_its_node_is_initialized_and_says_whose_it_is(plane: Stage) -> None:
+async def test_a_node_is_initialized_and_names_its_machine(plane: Stage) -> None:
     await running(plane, labels={"node-role.kubernetes.io/worker": "", "other": "x"})
 
     node = await plane.workload.get(NODES, Key("", "m"))
@@ -202,7 +202,7 @@ async def test_a_cluster_that_falls_silent_is_believed_for_five_minutes(plane: S
     assert condition(await found(plane), "Available").status == "True"
 
 
-async def test_what_is_created_paused_gets_its_finalizer(plane: Stage) -> None:
+async def test_objects_created_paused_get_their_finalizers(plane: Stage) -> None:
     await running_cluster(plane, paused=True)
     await plane.create(*templates(), deployment(1), machine())
     await plane.settle()

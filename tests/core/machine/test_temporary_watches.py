@@ -77,7 +77,7 @@ async def test_objects_are_watched_from_the_first_wait_until_nobody_waits() -> N
     assert remote.open == {}
 
 
-async def test_what_was_known_while_somebody_waited_is_forgotten() -> None:
+async def test_remembered_daemon_sets_are_dropped_with_the_watch() -> None:
     temporary_watches = TemporaryWatches(Remote())  # type: ignore[arg-type]
     temporary_watches.daemon_sets(ONE).add(Key("kube-system", "proxy"))
     assert temporary_watches.daemon_sets(ONE)

@@ -48,12 +48,12 @@ def test_both_sources_of_attachments_are_read() -> None:
     assert volumes_attached_to("n", attachments) == {"one"}
 
 
-def test_an_attachment_must_say_what_it_attaches() -> None:
+def test_an_attachment_without_a_volume_name_is_refused() -> None:
     with pytest.raises(NoVolumeName):
         volumes_attached_to("n", [attachment("", "n")])
 
 
-def test_what_is_attached_is_named_by_what_it_belongs_to() -> None:
+def test_attached_volumes_are_named_by_claim_volume_or_handle() -> None:
     attached = still_attached(
         {"kubernetes.io/csi/d^h", "kubernetes.io/csi/d^lost"},
         {"bare", "kept", "gone"},

@@ -135,7 +135,7 @@ async def grown(plane: Stage) -> None:
     await plane.settle()
 
 
-async def test_it_finds_what_it_scales(plane: Stage) -> None:
+async def test_the_autoscaler_finds_its_node_groups(plane: Stage) -> None:
     autoscaler = await started(plane)
     resources = await autoscaler.discover()
     kinds = {"machines", "machinesets", "machinedeployments"}
@@ -167,7 +167,7 @@ async def test_it_grows_and_takes_away_the_very_node_that_it_chose(plane: Stage)
     assert await autoscaler.size("md") == 2
 
 
-async def test_what_was_applied_without_a_size_keeps_the_size_that_it_has(plane: Stage) -> None:
+async def test_applying_without_replicas_keeps_the_current_size(plane: Stage) -> None:
     autoscaler = await started(plane)
     await autoscaler.resize("md", 3)
     await grown(plane)
@@ -180,7 +180,7 @@ async def test_what_was_applied_without_a_size_keeps_the_size_that_it_has(plane:
     assert len(await plane.story.all(Machine)) == 3
 
 
-async def test_it_scales_from_zero_by_what_the_template_says(plane: Stage) -> None:
+async def test_scaling_from_zero_uses_the_capacity_of_the_template(plane: Stage) -> None:
     autoscaler = await started(plane)
     capacity, info = {"cpu": "4", "memory": "16Gi"}, {"architecture": "arm64"}
     await plane.report(INFRA_TEMPLATES, "md", capacity=capacity, nodeInfo=info)

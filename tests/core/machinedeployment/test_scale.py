@@ -95,6 +95,6 @@ def test_fenceposts(
 
 
 @pytest.mark.parametrize("value", [None, "3", "x%", "5.5%", "%"])
-def test_what_is_no_number_of_machines_is_refused(value: str | None) -> None:
+def test_invalid_numbers_or_percentages_are_refused(value: str | None) -> None:
     with pytest.raises(InvalidIntOrPercent):
         scaled_value(value, 10, round_up=True)

@@ -160,7 +160,7 @@ def test_scaling() -> None:
     assert scaling_down(scope(item, 3, 1)).message == "Scaling down from 4 to 3 replicas"
 
 
-def test_deleting_reports_what_is_left() -> None:
+def test_deleting_counts_the_remaining_machines() -> None:
     removal = deployment(1, deleting=True)
     assert deleting(scope(deployment(1))).status == "False"
     assert deleting(scope(removal, 1, machines=[machine("a")])).message == "Deleting 1 Machine"
@@ -168,7 +168,7 @@ def test_deleting_reports_what_is_left() -> None:
     assert deleting(scope(removal)).message == "Deletion completed"
 
 
-def test_what_could_not_be_read_is_unknown() -> None:
+def test_unread_machine_sets_make_conditions_unknown() -> None:
     unread = cast(MachineDeploymentScope, Scope(deployment(1), None))
     for condition in (available(unread), scaling_up(unread), deleting(unread)):
         assert (condition.status, condition.reason) == ("Unknown", "InternalError")

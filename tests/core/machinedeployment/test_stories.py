@@ -204,7 +204,7 @@ async def test_a_paused_deployment_scales_in_proportion_but_does_not_roll_out(
     assert await versions(plane) == [VERSION] * 3
 
 
-async def test_what_is_mutable_in_place_reaches_machines_without_a_rollout(plane: Stage) -> None:
+async def test_in_place_mutable_fields_reach_machines_without_a_rollout(plane: Stage) -> None:
     machine_set = await started(plane, 1)
     labels = {"node.cluster.x-k8s.io/pool": "fast", "extra": "yes"}
     spec = {"deletion": {"nodeDrainTimeoutSeconds": 7}}

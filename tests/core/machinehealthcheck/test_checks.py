@@ -238,7 +238,7 @@ def test_an_unhealthy_machine(
     assert verdict == Unhealthy(reason, message, *legacy)
 
 
-def test_a_person_may_mark_a_machine_whatever_its_state() -> None:
+def test_a_user_may_mark_a_machine_in_any_state() -> None:
     verdict = judged(machine(**MARKED), GOOD, cluster(initialized="False", ready="False"))
     assert isinstance(verdict, Unhealthy)
     assert verdict.reason == "HasRemediateAnnotation"

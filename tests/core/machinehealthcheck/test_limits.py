@@ -65,6 +65,6 @@ def test_a_limit_that_says_nothing_is_reported(limits: RemediationTrigger, messa
         ),
     ],
 )
-def test_a_refusal_says_what_was_counted(limits: RemediationTrigger, why: str) -> None:
+def test_a_refusal_names_the_counted_machines(limits: RemediationTrigger, why: str) -> None:
     subject = "Remediation is not allowed, the number of not started or unhealthy machines"
     assert refusal(limits, 5, 2) == f"{subject} {why}"

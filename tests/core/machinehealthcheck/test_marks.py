@@ -24,7 +24,7 @@ def test_the_owner_is_asked_once() -> None:
         (condition(REMEDIATED, "True", 60, "Done"), True),
     ],
 )
-def test_what_becomes_of_it_is_the_owners_to_say(said: Document, *, asks: bool) -> None:
+def test_the_owner_decides_about_its_remediation_conditions(said: Document, *, asks: bool) -> None:
     assert bool(owner_marks(machine(said)).conditions) is asks
 
 

@@ -160,7 +160,7 @@ async def test_a_sick_machine_is_replaced_after_its_time(plane: Stage) -> None:
     assert "MachineMarkedUnhealthy" in await events(plane)
 
 
-async def test_what_is_asked_of_the_owner_is_asked_once(plane: Stage) -> None:
+async def test_the_owner_is_asked_once_to_remediate(plane: Stage) -> None:
     sick, *_ = await watched(plane)
     await keep_bound(plane)
     await fall_ill(plane, sick)
@@ -352,7 +352,7 @@ async def remediated_by_others(plane: Stage) -> None:
     await plane.client.create(TEMPLATES, of(TEMPLATES, "fix", spec={"template": {"spec": {}}}))
 
 
-async def test_a_request_whose_answer_is_lost_is_made_once(plane: Stage) -> None:
+async def test_a_request_with_a_lost_answer_is_made_once(plane: Stage) -> None:
     await remediated_by_others(plane)
     sick, *_ = await watched(plane, remediation={"templateRef": REFERENCE})
     plane.controllers.lose = lambda request: request.path.endswith("/fixits")

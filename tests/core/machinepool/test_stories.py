@@ -42,7 +42,7 @@ from tests.core.stage import (
 UNINITIALIZED = "node.cluster.x-k8s.io/uninitialized"
 
 
-async def test_a_pool_waits_for_its_providers_and_owns_what_they_work_on(plane: Stage) -> None:
+async def test_a_pool_waits_for_its_providers_and_owns_their_objects(plane: Stage) -> None:
     await running_cluster(plane)
     await plane.create(pool(1))
     await plane.settle()
@@ -306,7 +306,7 @@ async def test_a_paused_pool_does_nothing_but_say_so(plane: Stage) -> None:
     assert len(machine_pool.status.node_refs) == 2
 
 
-async def test_a_pool_goes_after_what_it_refers_to_and_takes_its_nodes_along(plane: Stage) -> None:
+async def test_a_pool_is_deleted_after_its_references_and_with_its_nodes(plane: Stage) -> None:
     result = await cloud(plane, 2)
     await result.have("a", "b")
     hold = {"metadata": {"finalizers": ["cloud.example.com/busy"]}}
@@ -334,7 +334,7 @@ async def test_a_silent_workload_cluster_holds_up_a_deletion_only_so_long(plane:
     await plane.story.until_gone(MachinePool, "mp", within=60)
 
 
-async def test_what_a_pool_refers_to_does_not_use_up_the_time_of_its_nodes(plane: Stage) -> None:
+async def test_waiting_for_references_does_not_consume_the_node_timeout(plane: Stage) -> None:
     spec = {"deletion": {"nodeDeletionTimeoutSeconds": 30}}
     result = await cloud(plane, 1, template={"spec": spec})
     await result.have("a")

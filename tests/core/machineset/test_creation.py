@@ -92,7 +92,7 @@ async def test_a_refused_infrastructure_is_reported_and_leaves_nothing_behind(pl
     assert (condition.status, old.status) == ("False", "True")
 
 
-async def test_what_only_failed_is_tried_again_under_its_name(plane: Stage) -> None:
+async def test_a_failed_request_is_retried_under_the_same_name(plane: Stage) -> None:
     await running_cluster(plane)
     failure = Refusal(plane, "machines", ServerError)
     await plane.create(*templates(), deployment(1))
@@ -135,7 +135,7 @@ async def test_a_clone_that_comes_late_goes_although_the_set_rests(plane: Stage)
     ]
 
 
-async def test_a_machine_of_which_a_clone_is_lost_does_not_hold_up_the_others(
+async def test_a_machine_with_a_lost_clone_does_not_delay_the_others(
     plane: Stage,
 ) -> None:
     await running_cluster(plane)

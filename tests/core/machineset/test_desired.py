@@ -88,7 +88,7 @@ def test_a_new_machine_has_all_of_the_template() -> None:
     assert owner["blockOwnerDeletion"]
 
 
-def test_an_existing_machine_keeps_what_only_a_rollout_changes() -> None:
+def test_an_existing_machine_keeps_fields_that_need_a_rollout() -> None:
     spec = {
         "clusterName": "c",
         "version": "v1.34.0",

@@ -98,7 +98,7 @@ async def test_machines_are_handed_over_counted_and_only_then_changed(plane: Sta
     assert infra["spec"] == {"size": "large", "providerID": begun.spec.provider_id}
 
 
-async def test_who_comes_up_or_is_being_updated_stays_until_that_is_over(plane: Stage) -> None:
+async def test_starting_or_updating_machines_stay_until_they_are_done(plane: Stage) -> None:
     await old_and_new(plane)
     busy, _, coming = await theirs(plane, "old")
     mark: Document = {"metadata": {"annotations": {Annotation.UPDATE_IN_PROGRESS: ""}}}
@@ -119,7 +119,7 @@ async def test_who_comes_up_or_is_being_updated_stays_until_that_is_over(plane: 
     assert len(await theirs(plane, "new")) == 3
 
 
-async def test_who_came_to_a_set_that_takes_no_more_is_one_too_many(plane: Stage) -> None:
+async def test_a_machine_moved_to_a_set_that_takes_no_more_is_surplus(plane: Stage) -> None:
     """Nobody will count that Machine any more: it is one too many."""
     await old_and_new(plane)
     await scale(plane, "new", 0, **TAKING)

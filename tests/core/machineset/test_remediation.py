@@ -212,5 +212,5 @@ def machine(name: str, text: str, **annotations: str) -> Machine:
         ([machine("a", "09"), machine("b", "01", **{REMEDIATE: ""})], "ba"),
     ],
 )
-def test_who_goes_first(machines: list[Machine], expected: str) -> None:
+def test_remediation_order(machines: list[Machine], expected: str) -> None:
     assert [item.metadata.name for item in sort_for_remediation(machines)] == list(expected)

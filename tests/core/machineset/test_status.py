@@ -69,7 +69,7 @@ def machine(name: str, *true: str, deleted: timedelta | None = None, **metadata:
     return read(document, Machine)
 
 
-def test_machines_are_counted_by_what_they_report() -> None:
+def test_machines_are_counted_by_their_conditions() -> None:
     machine_set = scope(3).machine_set
     updating = {Annotation.UPDATE_IN_PROGRESS: ""}
     machines = [

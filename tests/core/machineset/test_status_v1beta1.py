@@ -164,7 +164,7 @@ def test_conditions(status: MachineSetV1Beta1DeprecatedStatus, expected: dict[st
     assert shown(status) == expected
 
 
-def test_what_could_not_be_read_changes_nothing() -> None:
+def test_unread_machines_change_nothing() -> None:
     spec = {
         "clusterName": "c",
         "selector": {},

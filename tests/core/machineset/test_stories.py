@@ -83,7 +83,7 @@ async def test_it_belongs_to_its_cluster_and_keeps_its_size(plane: Stage) -> Non
     assert removal not in await names(plane)
 
 
-async def test_the_scale_subresource_and_the_annotation_choose_how_many_and_which(
+async def test_the_scale_subresource_sets_the_number_and_the_annotation_the_machines(
     plane: Stage,
 ) -> None:
     await started(plane, 3)

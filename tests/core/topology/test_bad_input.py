@@ -224,7 +224,7 @@ REFUSED = [
 ]
 
 
-async def test_what_admission_sees_is_refused_with_its_path() -> None:
+async def test_admission_refuses_an_invalid_topology_with_its_path() -> None:
     async with herd() as story:
         await story.create(class_objects())
         await story.settle(1)

@@ -36,7 +36,7 @@ def changed(was: str, is_: str) -> str:
         ),
     ],
 )
-def test_what_is_in_use_keeps_its_kind_and_namespace(desired: Document, message: str) -> None:
+def test_references_in_use_keep_kind_and_namespace(desired: Document, message: str) -> None:
     if not message:
         check_compatible(herd(), desired)
         return

@@ -48,7 +48,7 @@ async def made(client: Client) -> list[Document]:
     ]
 
 
-async def test_the_creation_waits_for_who_holds_it() -> None:
+async def test_a_blocking_hook_delays_the_creation() -> None:
     hooks = Hooks(before_cluster_create=Answer(30, "the meadow is being fenced"))
     async with yard(hooks) as client:
         _, reason, message = await found(client)
@@ -90,7 +90,7 @@ async def test_a_hook_that_is_owed_is_called_once() -> None:
             await client.patch(Cluster, KEY, {"metadata": {"labels": {"again": "yes"}}})
 
 
-async def test_the_deletion_waits_for_who_holds_it() -> None:
+async def test_a_blocking_hook_delays_the_deletion() -> None:
     hooks = Hooks(before_cluster_delete=Answer(30, "grazing"))
     async with yard(hooks) as client:
         await found(client)

@@ -70,7 +70,7 @@ def test_an_endpoint_that_a_template_leaves_empty_is_the_providers(
         assert spec == {"region": "north"}
 
 
-def test_a_path_is_taken_out_with_what_it_leaves_empty_and_nothing_is_changed_in_place() -> None:
+def test_removing_a_path_drops_empty_parents_and_copies() -> None:
     before = {"a": {"b": {"c": 1}}, "d": {"e": 1}, "f": 2}
     text = json.dumps(before)
     assert without(before, ("a", "b", "c")) == {"d": {"e": 1}, "f": 2}
@@ -85,7 +85,7 @@ def answered(intent: Document) -> Document:
     return {**tried, "metadata": {**tried["metadata"], "uid": "7-7"}}
 
 
-def test_what_only_a_dry_run_said_does_not_count() -> None:
+def test_values_known_only_from_a_dry_run_do_not_count() -> None:
     intent = document({"size": 1}, annotations={"a": "b"})
     ours = {
         "manager": MANAGER,

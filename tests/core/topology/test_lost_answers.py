@@ -39,7 +39,7 @@ class Losing:
 
 
 @pytest.mark.parametrize("times", [1, 3])
-async def test_what_was_made_is_found_again(times: int) -> None:
+async def test_objects_created_with_a_lost_answer_are_found_again(times: int) -> None:
     async with yard(through=lambda transport: Losing(transport, times)) as client:
         await asyncio.sleep(60)
         cluster = await client.get(Cluster, KEY)

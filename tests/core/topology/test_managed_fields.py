@@ -69,7 +69,7 @@ def test_of_a_control_plane_the_arguments_were_ours(arguments: Any, owned: list[
 
 
 @pytest.mark.parametrize("network", [False, True])
-async def test_what_lost_its_owners_can_be_changed_again(
+async def test_objects_without_managed_fields_can_be_changed_again(
     network: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with AsyncExitStack() as stack:

@@ -93,7 +93,7 @@ async def made_templates(story: Herd, kind: type[T]) -> list[T]:
     return [item for item in await story.all(kind) if owners(item) == [f"Cluster/{CLUSTER}"]]
 
 
-async def test_what_others_change_is_put_right_and_what_nobody_meant_is_left() -> None:
+async def test_foreign_changes_of_managed_fields_are_reverted_and_others_kept() -> None:
     async with grazing() as story:
         mine = {"metadata": {"labels": {"mine": "yes"}}, "spec": {"replicas": 5}}
         await story.merge(MachineDeployment, WORKERS, mine)
@@ -247,7 +247,7 @@ async def test_a_cluster_is_rebased_to_a_class_in_another_namespace() -> None:
         assert len(names(await story.all(Machine)) & machines) == 1  # the control plane's
 
 
-async def test_an_upgrade_tells_its_steps_and_waits_for_who_is_deferred() -> None:
+async def test_an_upgrade_reports_its_steps_and_waits_for_deferred_workers() -> None:
     async with grazing() as story:
         defer = {"annotations": {"topology.cluster.x-k8s.io/defer-upgrade": ""}}
         groups = workers(("md-0", 1))

@@ -200,7 +200,7 @@ PAUSES: dict[str, tuple[Resource, Key, Document, Document]] = {
 
 
 @pytest.mark.parametrize("by", PAUSES)
-async def test_what_is_paused_waits(by: str) -> None:
+async def test_deletion_of_templates_waits_while_paused(by: str) -> None:
     async with yard() as at:
         await at.templates("new")
         await at.group("md", "new")
@@ -215,7 +215,7 @@ async def test_what_is_paused_waits(by: str) -> None:
         assert await at.get(DEPLOYMENTS, "md") is None
 
 
-async def test_what_no_topology_made_keeps_its_templates() -> None:
+async def test_templates_of_deployments_without_a_topology_stay() -> None:
     async with yard() as at:
         await at.templates("mine")
         mine = deployment(1, "mine", selector={"matchLabels": {"a": "b"}})

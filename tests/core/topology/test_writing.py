@@ -204,7 +204,7 @@ async def test_templates_of_workers_that_are_refused_are_taken_back(
     assert await desk.there(MachineDeployment.RESOURCE, "md")
 
 
-async def test_what_is_to_go_goes_and_what_is_gone_is_no_failure(desk: Desk) -> None:
+async def test_planned_deletions_are_done_once_without_an_error(desk: Desk) -> None:
     await desk.write(plan(deployments={"md": workers()}))
     there = await desk.client.get(MachineDeployment.RESOURCE, Key("default", "md"))
     doomed = [Parts(object=PlannedDeletion(MachineDeployment.RESOURCE, there))]

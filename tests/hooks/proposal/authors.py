@@ -30,8 +30,7 @@ CLUSTERS: Final = (
 )
 HERD: Final = f"{_CALLER}test_a_herd_that_waits_for_an_extension_comes_back_one_after_the_other"
 AGAIN: Final = (
-    "topology/test_hooks_of_upgrades.py::"
-    "test_an_answer_holds_what_comes_next_until_it_is_given_again"
+    "topology/test_hooks_of_upgrades.py::test_an_answer_blocks_the_next_step_until_its_retry"
 )
 CALLED_EACH_TIME: Final = (
     "stories/test_extensions.py::test_every_reconcile_of_a_topology_calls_the_extensions"
@@ -71,14 +70,14 @@ SECTIONS: Final = (
                 6,
                 "Only requests and responses are enforced; all else is the author's business.",
                 f"{_AUTHORING}test_a_malformed_request_is_a_failure_that_says_why",
-                "hooks/test_messages.py::test_what_is_no_response_of_the_hook_is_reported",
+                "hooks/test_messages.py::test_an_invalid_response_is_reported",
             ),
             row(
                 7,
                 "Any language will do, and a server may do other things beside.",
                 KEPT,
                 MOUNTED,
-                f"{_AUTHORING}test_what_else_is_there",
+                f"{_AUTHORING}test_other_paths_of_an_extension_server",
             ),
             row(
                 (8, 9),
@@ -110,7 +109,7 @@ SECTIONS: Final = (
                 "Ignore; a handler that breaks is an answer, and the server goes on.",
                 BAD,
                 ANSWERS,
-                "stories/test_extensions.py::test_a_dead_extension_holds_nobody_who_does_not_ask_it",
+                "stories/test_extensions.py::test_a_dead_extension_delays_only_its_own_clusters",
             ),
         ),
     ),
@@ -179,7 +178,7 @@ SECTIONS: Final = (
                 2,
                 "Ignore: it is logged, and all goes on; a refusal is never ignored.",
                 BAD,
-                f"{_CALLER}test_who_answers_is_never_ignored",
+                f"{_CALLER}test_an_answering_extension_is_never_ignored",
             ),
             row(
                 3, "Fail: it is tried until it passes.", f"{_CALLER}test_the_first_failure_ends_it"

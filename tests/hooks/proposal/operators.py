@@ -100,10 +100,10 @@ SECTIONS: Final = (
                 (5, 6),
                 "An ExtensionConfig says where: url or Service, CA, namespaces (and settings).",
                 SERVICE,
-                f"{_HTTPS}test_who_is_trusted_is_called",
+                f"{_HTTPS}test_a_trusted_server_is_called",
                 "hooks/test_caller.py::test_namespaces_are_selected",
                 "hooks/test_caller.py::test_settings_of_the_call_go_over_those_of_the_config",
-                "api/validation/test_core_kinds.py::test_what_may_not_be",
+                "api/validation/test_core_kinds.py::test_invalid_specs_are_refused_on_create",
             ),
             row(
                 (7, 8),
@@ -134,7 +134,7 @@ SECTIONS: Final = (
             row(
                 (2, 3),
                 "The registry has the handlers that there are, and one way leads to all of them.",
-                f"{_REGISTRY}test_what_is_called",
+                f"{_REGISTRY}test_handlers_of_discovered_extensions_are_called",
                 TAKEN,
             ),
             row(
@@ -151,7 +151,7 @@ SECTIONS: Final = (
                 TIMEOUT,
                 FAULTS,
                 "core/extensionconfig/test_stories.py::"
-                "test_who_does_not_answer_keeps_nobody_else_waiting",
+                "test_an_unresponsive_extension_does_not_delay_the_others",
             ),
         ),
     ),
@@ -200,7 +200,7 @@ SECTIONS: Final = (
                 (6, 7),
                 "Somebody between: TLS whose authority is known, no redirects, client "
                 "certificates, a network policy.",
-                f"{_HTTPS}test_what_keeps_an_answer_from_coming",
+                f"{_HTTPS}test_failed_calls_are_reported",
                 f"{_HTTPS}test_redirects_are_answers",
                 f"{_HTTPS}test_extensions_may_want_a_certificate",
                 CLIENTS,

@@ -18,14 +18,15 @@ REPLACED: Final = (
     "core/extensionconfig/test_stories.py::test_handlers_are_those_of_the_last_good_answer"
 )
 CATALOG: Final = "hooks/test_openapi.py::test_the_catalog_has_the_hooks_of_upstreams"
-OPENAPI: Final = "hooks/test_openapi.py::test_the_document_says_what_upstreams_says"
+OPENAPI: Final = "hooks/test_openapi.py::test_the_openapi_document_equals_upstreams"
 HOW_TO: Final = "hooks/test_evolution.py::test_a_new_version_is_one_module_as_the_how_to_says"
 OWN: Final = "hooks/test_own_hooks.py::test_a_hook_of_a_provider_is_discovered_and_called"
-RELEASED: Final = "hooks/test_evolution.py::test_what_was_released_still_holds"
+RELEASED: Final = "hooks/test_evolution.py::test_released_hooks_stay_compatible"
 DEPRECATION: Final = "hooks/test_evolution.py::test_deprecation_has_its_rules"
 LOST: Final = "clusterctl/test_upgrade.py::test_extensions_that_would_stop_working_are_named"
 WARNED: Final = (
-    "core/extensionconfig/test_stories.py::test_who_writes_a_config_of_deprecated_hooks_is_warned"
+    "core/extensionconfig/test_stories.py"
+    "::test_writing_a_config_of_deprecated_hooks_causes_a_warning"
 )
 COUNTED: Final = "hooks/test_caller.py::test_calls_are_counted_and_traced"
 ANSWERS: Final = "hooks/test_authoring.py::test_answers"
@@ -34,7 +35,7 @@ KEPT: Final = "testing/test_extension_conformance.py::test_a_good_extension_keep
 PLANE: Final = "apps/extension_server/test_plane.py::test_a_plane_and_its_extensions"
 _EXAMPLES: Final = "examples/test_extensions.py::"
 STEPS: Final = "topology/test_hooks_of_upgrades.py::test_the_story_of_an_upgrade_over_two_minors"
-HOLDS: Final = "stories/test_lifecycle_hooks.py::test_every_step_waits_for_those_who_hold_it"
+HOLDS: Final = "stories/test_lifecycle_hooks.py::test_a_blocking_hook_delays_every_step"
 
 SECTIONS: Final = (
     Section(
@@ -148,7 +149,7 @@ SECTIONS: Final = (
                 "Extensions come, change and go while everything runs.",
                 REPLACED,
                 TAKEN,
-                "hooks/test_registry.py::test_what_is_called",
+                "hooks/test_registry.py::test_handlers_of_discovered_extensions_are_called",
             ),
             row((7, 8), "Maintainers promise versions, and keep to it.", RELEASED, DEPRECATION),
             row(9, "A new hook is one module; all else is made of it.", HOW_TO, OWN),
@@ -162,7 +163,7 @@ SECTIONS: Final = (
                 "Requests are plain JSON over HTTPS, so extensions are easy to write in any "
                 "language.",
                 KEPT,
-                "hooks/test_https.py::test_who_is_trusted_is_called",
+                "hooks/test_https.py::test_a_trusted_server_is_called",
             ),
             row(
                 (3, 5),
@@ -188,9 +189,9 @@ SECTIONS: Final = (
                 4,
                 "Rules of webhooks do not apply to hooks: an answer that waits is asked for again, "
                 "a failure policy ignores no refusal.",
-                "hooks/test_caller.py::test_who_answers_is_never_ignored",
+                "hooks/test_caller.py::test_an_answering_extension_is_never_ignored",
                 "topology/test_hooks_of_upgrades.py::"
-                "test_an_answer_holds_what_comes_next_until_it_is_given_again",
+                "test_an_answer_blocks_the_next_step_until_its_retry",
             ),
         ),
     ),

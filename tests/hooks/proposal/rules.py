@@ -23,7 +23,9 @@ from tests.hooks.proposal.section import Section, row
 _EVOLUTION: Final = "hooks/test_evolution.py::"
 CHANGED: Final = f"{_EVOLUTION}test_a_released_version_does_not_change"
 CONVERTED: Final = f"{_EVOLUTION}test_versions_convert_into_each_other"
-OLDER: Final = "hooks/test_caller.py::test_who_knows_an_older_version_is_asked_in_its_words"
+OLDER: Final = (
+    "hooks/test_caller.py::test_an_extension_of_an_older_version_gets_requests_of_that_version"
+)
 PRINTED: Final = "hooks/test_how_to.py::test_the_reference_is_the_one_that_is_printed"
 SEVERAL: Final = "hooks/test_caller.py::test_handlers_answer_together_in_the_order_of_their_names"
 DISCOVERS: Final = "hooks/test_authoring.py::test_discovery_lists_the_handlers"
@@ -123,7 +125,7 @@ SECTIONS: Final = (
                 (1, 2),
                 "A version that is released too early cannot be changed; a test compares the hooks "
                 "with a snapshot of each release.",
-                f"{_EVOLUTION}test_the_snapshot_of_this_release_is_what_it_has",
+                f"{_EVOLUTION}test_the_snapshot_of_this_release_matches_its_hooks",
             ),
         ),
     ),

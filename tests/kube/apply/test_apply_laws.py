@@ -71,7 +71,9 @@ def test_disjoint_appliers_commute(live: Any, halves: tuple[Any, Any]) -> None:
 
 
 @given(FILLED, FILLED, FILLED)
-def test_what_others_own_survives_an_owner_that_lets_go(live: Any, first: Any, two: Any) -> None:
+def test_fields_owned_by_others_survive_an_owner_that_releases_them(
+    live: Any, first: Any, two: Any
+) -> None:
     both = applied(applied(made(live), "one", first, force=True), "two", two, force=True)
     after = applied(both, "one", {}, force=True)
     assert owners(after).get(("two", "Apply")) == owners(both).get(("two", "Apply"))
@@ -79,7 +81,7 @@ def test_what_others_own_survives_an_owner_that_lets_go(live: Any, first: Any, t
 
 
 @given(SPECS, SPECS)
-def test_what_was_applied_is_there(live: Any, spec: Any) -> None:
+def test_applied_fields_are_present(live: Any, spec: Any) -> None:
     after = applied(made(live), "one", spec, force=True)
     again = applied(after, "two", spec)
     assert is_equal_json(again["spec"], after["spec"])

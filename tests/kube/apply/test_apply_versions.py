@@ -79,7 +79,7 @@ def test_a_conflict_is_seen_through_every_version(first: Any, two: Any, a: str, 
 
 
 @given(BOTH, BOTH, st.sampled_from([OLD, NEW]), st.sampled_from([OLD, NEW]))
-def test_letting_go_through_another_version_keeps_what_others_own(
+def test_releasing_fields_in_another_version_keeps_those_of_others(
     first: Any, two: Any, a: str, b: str
 ) -> None:
     both = put(put(None, a, "one", first), b, "two", two, force=True)

@@ -64,7 +64,9 @@ def test_intersection(first: frozenset[Path], two: frozenset[Path]) -> None:
 
 
 @given(PATHS, PATHS)
-def test_excluding_takes_what_is_below_too(first: frozenset[Path], two: frozenset[Path]) -> None:
+def test_excluding_a_path_excludes_its_descendants(
+    first: frozenset[Path], two: frozenset[Path]
+) -> None:
     expected = {path for path in first if not any(path[: len(out)] == out for out in two)}
     result = f.exclude(fields_of(first), fields_of(two))
     assert frozenset(paths_of(result or {})) == expected
@@ -107,7 +109,7 @@ def test_paths_read_as_kubernetes_prints_them() -> None:
 
 
 @pytest.mark.parametrize("document", [[], {"f:a": 1}, {"nocolon": {}}, {"k:x": {}}, {"i:x": {}}])
-def test_what_is_no_set_is_refused(document: Any) -> None:
+def test_an_invalid_field_set_is_refused(document: Any) -> None:
     with pytest.raises(f.InvalidFields):
         f.decode(document)
 

@@ -31,7 +31,7 @@ def misfit(node: Any, values: Any, *, repeated: bool) -> bool:
 
 
 @pytest.mark.parametrize("repeated", [False, True])
-def test_what_fits_has_no_sentence_and_what_has_none_fits(repeated: bool) -> None:
+def test_fitting_values_and_only_those_have_no_error(repeated: bool) -> None:
     rng, node, good = random.Random(7), type_of_schema(SPEC), 0
     properties = list(SPEC["properties"])
     for _ in range(20_000):

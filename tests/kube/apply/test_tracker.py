@@ -50,7 +50,7 @@ def test_a_create_owns_all_but_the_servers_own_metadata() -> None:
     ]
 
 
-def test_an_update_takes_what_it_changes() -> None:
+def test_an_update_owns_the_changed_fields() -> None:
     live = applied(None, "one", {"name": "x", "count": 1})
     after = updated(live, {"name": "y", "count": 1}, "two")
     assert owners(after) == {
@@ -78,7 +78,7 @@ def test_a_status_write_has_an_entry_of_its_own() -> None:
     assert owners(after)["maker", "Update"] == owners(live)["maker", "Update"]
 
 
-def test_times_move_only_with_what_changed() -> None:
+def test_timestamps_change_only_with_the_fields() -> None:
     live = applied(made({"count": 1}), "one", {"name": "x"})
     after = updated(live, {"count": 2, "name": "x"}, "maker", LATER)
     times = {entry["manager"]: entry["time"] for entry in after["metadata"]["managedFields"]}
@@ -107,7 +107,7 @@ def test_times_move_only_with_what_changed() -> None:
         ([{"manager": "z", "operation": "Apply"}], {("maker", "Update")}),
     ],
 )
-def test_an_update_may_say_who_owns_what(sent: Any, expected: set[Any]) -> None:
+def test_an_update_may_set_managed_fields(sent: Any, expected: set[Any]) -> None:
     live = made({"name": "x"})
     new = copy.deepcopy(live)
     if sent is None:
@@ -129,7 +129,7 @@ def test_only_ten_updaters_are_kept() -> None:
     assert owners(live)["m03", "Update"] == {"f:spec": {"f:labels": {"f:l3": {}}}}
 
 
-def test_an_apply_owns_what_it_names_and_not_the_structures_on_the_way() -> None:
+def test_an_apply_owns_the_named_fields_without_their_parents() -> None:
     after = applied(None, "one", {"nested": {"left": {"a": "1"}}, "labels": {"x": "y"}})
     assert owners(after) == {
         ("one", "Apply"): {"f:spec": {"f:nested": {"f:left": {"f:a": {}}}, "f:labels": {"f:x": {}}}}
@@ -154,14 +154,16 @@ def test_an_apply_owns_what_it_names_and_not_the_structures_on_the_way() -> None
         ({"name": "x"}, {"count": 1}, {"count": 1, "name": None}, {"name": None, "count": 1}),
     ],
 )
-def test_what_an_applier_names_no_more_goes(live: Any, former: Any, two: Any, spec: Any) -> None:
+def test_fields_that_an_applier_no_longer_names_are_removed(
+    live: Any, former: Any, two: Any, spec: Any
+) -> None:
     first = applied(made(live), "one", former)
     copy_before = copy.deepcopy(first)
     assert applied(first, "one", two, force=True)["spec"] == spec
     assert first == copy_before
 
 
-def test_what_another_applier_owns_stays() -> None:
+def test_fields_owned_by_another_applier_stay() -> None:
     live = applied(None, "one", {"name": "x", "byName": [{"name": "a", "value": "1"}]})
     live = applied(live, "two", {"name": "x", "byName": [{"name": "a", "size": 1}]})
     after = applied(live, "one", {"count": 1})
@@ -273,7 +275,7 @@ def test_an_object_without_owners_belongs_to_before_first_apply() -> None:
         ),
     ],
 )
-def test_what_does_not_fit_is_refused(spec: Any, message: str) -> None:
+def test_a_value_of_the_wrong_type_is_refused(spec: Any, message: str) -> None:
     with pytest.raises(ApplyFailed) as refused:
         TRACKER.apply(None, shape(spec), write("one"), force=False)
     start = "failed to create typed patch object (n/alpha; x.dev/v1, Kind=Shape): "
@@ -281,7 +283,7 @@ def test_what_does_not_fit_is_refused(spec: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize("entries", [[], [{"manager": "z"}]])
-def test_an_apply_does_not_say_who_owns_what(entries: Any) -> None:
+def test_an_apply_may_not_set_managed_fields(entries: Any) -> None:
     wanted = shape({})
     wanted["metadata"]["managedFields"] = entries
     with pytest.raises(BadRequest, match=r"metadata\.managedFields must be nil"):
@@ -298,14 +300,14 @@ def client_side(spec: Any, now: Any) -> Any:
     return stored(TRACKER.track(None, created, write("kubectl-client-side-apply")))
 
 
-def test_kubectl_takes_over_what_it_applied_client_side() -> None:
+def test_kubectl_adopts_fields_that_it_applied_client_side() -> None:
     live = client_side({"name": "x"}, {"name": "x"})
     after = applied(live, "kubectl", {"name": "y"})
     assert after["spec"] == {"name": "y"}
     assert json.loads(after["metadata"]["annotations"][LAST_APPLIED]) == shape({"name": "y"})
 
 
-def test_kubectl_does_not_take_what_was_changed_since() -> None:
+def test_kubectl_does_not_adopt_fields_changed_since() -> None:
     live = client_side({"name": "x", "count": 1}, {"name": "z", "count": 1})
     with pytest.raises(Conflict) as refused:
         applied(live, "kubectl", {"name": "y", "count": 2})

@@ -126,7 +126,7 @@ def test_a_path(text: str, path: str) -> None:
         ("runcmd: [" * 5000, "cloud-config: exceeded max depth"),
     ],
 )
-def test_what_is_refused(text: str, message: str) -> None:
+def test_invalid_cloud_config_is_refused(text: str, message: str) -> None:
     with pytest.raises(BadBootData) as caught:
         read_boot_data(text.encode(), "cloud-config")
     assert message in str(caught.value)

@@ -38,6 +38,6 @@ def test_the_same_files_are_there_afterwards(case: Case, tmp_path: Path, *, toge
 
 
 @pytest.mark.skipif("KAPY_TEST_CLOUD_INIT" not in os.environ, reason="opt-in, needs root")
-def test_the_real_cloud_init_leaves_what_is_recorded() -> None:
+def test_the_real_cloud_init_leaves_the_recorded_files() -> None:
     root = cloud_init.root_file_system()
     assert {case.name: cloud_init.carried_out(root, case) for case in CASES} == RECORD

@@ -172,7 +172,7 @@ def test_sections_that_are_not_applied_are_named() -> None:
         ),
     ],
 )
-def test_what_is_refused(config: str, message: str) -> None:
+def test_invalid_ignition_is_refused(config: str, message: str) -> None:
     with pytest.raises(BadBootData) as caught:
         read_boot_data(config.encode(), "ignition")
     assert message in str(caught.value)

@@ -64,7 +64,7 @@ def test_the_file_that_could_not_be_written_is_named(tmp_path: Path) -> None:
     assert done.stderr.decode().endswith("write_files[1] (it's): the file could not be written\n")
 
 
-def test_only_what_replaces_may_be_repeated() -> None:
+def test_only_replacing_steps_may_be_repeated() -> None:
     assert as_command(WriteFile("/a", b"", "x")).repeatable
     assert not as_command(WriteFile("/a", b"", "x", append=True)).repeatable
 

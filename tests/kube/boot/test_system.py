@@ -142,6 +142,6 @@ def test_nothing_is_to_be_done(text: str) -> None:
         (f"users: {['a'] * 300}", "at most 256 entries"),
     ],
 )
-def test_what_is_refused(text: str, message: str) -> None:
+def test_invalid_system_settings_are_refused(text: str, message: str) -> None:
     with pytest.raises(BadBootData, match=message):
         plan(text)

@@ -76,7 +76,7 @@ def test_the_rules_of_our_own_kinds_are_good(definition: Document) -> None:
         ),
     ],
 )
-def test_what_a_rule_may_say(more: Document, error: str) -> None:
+def test_invalid_rules_are_refused(more: Document, error: str) -> None:
     rule = {"rule": "true", **more}
     results = said({"type": "object", "x-kubernetes-validations": [rule]})
     assert error in results
@@ -135,7 +135,7 @@ ADVICE = (
 )
 
 
-def test_what_has_no_bound_costs_too_much() -> None:
+def test_rules_without_a_bound_exceed_the_cost_limit() -> None:
     results = said(
         with_rule(
             {"type": "array", "items": {"type": "string"}}, "self.all(x, self.all(y, x == y))"

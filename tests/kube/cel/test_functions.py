@@ -196,6 +196,6 @@ def test_conversions_and_times(expression: str, expected: Any) -> None:
         "self.since.getHours('Nowhere/Town')",
     ],
 )
-def test_what_a_function_cannot_do_is_an_error(expression: str) -> None:
+def test_impossible_conversions_are_errors(expression: str) -> None:
     with pytest.raises(EvaluationError):
         value(expression)

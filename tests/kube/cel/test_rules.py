@@ -48,7 +48,7 @@ def ruled(kind: str, *rules: Document | str, **more: Any) -> Document:
         ({"message": "no", "reason": "FieldValueDuplicate"}, "spec.f: Duplicate value: 7"),
     ],
 )
-def test_a_broken_rule_says_what_it_wants(rule: Document, error: str) -> None:
+def test_a_broken_rule_reports_its_message(rule: Document, error: str) -> None:
     schema = ruled("integer", {"rule": "self < 5", **rule})
     assert found(schema, 7) == [error]
     assert found(schema, 4) == []
@@ -109,7 +109,7 @@ def test_items_of_a_map_list_are_compared_by_their_keys() -> None:
     assert found(schema, [{"k": "c", "v": 3}], old) == []
 
 
-def test_values_of_a_map_are_compared_whatever_its_type() -> None:
+def test_values_of_maps_are_compared_for_all_types() -> None:
     fixed = ruled("integer", {"rule": "self == oldSelf", "message": "fixed"})
     granular = {"type": "object", "additionalProperties": fixed}
     assert found(granular, {"a": 2}, {"a": 1}) == ["spec.f[a]: Invalid value: 2: fixed"]
@@ -117,7 +117,7 @@ def test_values_of_a_map_are_compared_whatever_its_type() -> None:
     assert found(atomic, {"a": 2}, {"a": 1}) == ["spec.f[a]: Invalid value: 2: fixed"]
 
 
-def test_what_did_not_change_is_only_warned_about() -> None:
+def test_unchanged_invalid_values_only_cause_warnings() -> None:
     schema = ruled("integer", {"rule": "self < 5", "message": "too many"})
     warnings: list[str] = []
     assert found(schema, 7, 7, warnings=warnings) == []

@@ -162,7 +162,7 @@ def test_lists_that_were_changed_are_copied_moved_and_compared_as_they_are() -> 
     assert editor.document == expected
 
 
-def test_what_no_edit_touches_is_shared_and_what_one_touches_is_copied_once() -> None:
+def test_untouched_parts_are_shared_and_edited_parts_copied_once() -> None:
     document = {"a": {"x": [1]}, "b": [0]}
     editor = DocumentEditor(document)
     editor.add(["b", "-"], 1)

@@ -38,11 +38,11 @@ LIVE: dict[str, Any] = {
          '{"x":{"w":1,"v":2},"y":1}'),
     ],
 )  # fmt: skip
-def test_what_a_json_patch_read_is_in_order(patch: Any, expected: str) -> None:
+def test_parts_read_by_a_json_patch_are_sorted(patch: Any, expected: str) -> None:
     assert json.dumps(apply_json_patch(LIVE, patch), separators=(",", ":")) == expected
 
 
-def test_what_a_merge_patch_read_is_in_order() -> None:
+def test_parts_read_by_a_merge_patch_are_sorted() -> None:
     patch = {"b": {"a": 7}, "new": {"t": [{"s": 1, "r": None, "q": 2}]}, "a": "x", "c": None}
     expected = '{"a":"x","b":{"a":7,"z":1},"new":{"t":[{"q":2,"s":1}]}}'
     assert json.dumps(apply_merge_patch(LIVE, patch), separators=(",", ":")) == expected

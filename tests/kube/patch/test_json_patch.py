@@ -94,7 +94,7 @@ def test_a_later_operation_that_fails_undoes_all() -> None:
     assert before == DOCUMENT
 
 
-def test_what_is_not_touched_is_shared() -> None:
+def test_untouched_parts_are_shared() -> None:
     result = apply(DOCUMENT, [op("add", "/spec/tags/-", "d")])
     assert result["spec"]["owner"] is DOCUMENT["spec"]["owner"]  # type: ignore[index]
 

@@ -51,11 +51,11 @@ PATCHES = st.recursive(
         ({}, {"a": [None, {"b": None}]}, {"a": [None, {}]}),
     ],
 )
-def test_a_patch_gives_what_the_rfc_says(target: Any, patch: Any, result: Any) -> None:
+def test_a_merge_patch_follows_the_rfc(target: Any, patch: Any, result: Any) -> None:
     assert is_equal_json(apply(target, patch), result)
 
 
-def test_what_a_patch_leaves_alone_is_shared() -> None:
+def test_parts_outside_of_the_patch_are_shared() -> None:
     target: dict[str, Any] = {"spec": {"a": {"x": 1}, "b": 2}, "status": {"c": [1]}}
     patched = apply(target, {"spec": {"b": 3}})
     assert patched["status"] is target["status"]

@@ -54,7 +54,7 @@ def test_containers_of_others_stay_and_own_ones_merge() -> None:
     assert after == pod({**live["spec"]["containers"][0], "image": "c"}, injected)
 
 
-def test_what_was_applied_and_is_not_any_more_goes_by_its_key() -> None:
+def test_formerly_applied_items_are_removed_by_their_key() -> None:
     both = [{"name": "a"}, {"name": "b"}]
     live = pod(*both, {"name": "other"})
     document = patch("Pod", pod(*both), pod(both[1]), live)

@@ -35,7 +35,7 @@ DOCUMENT = freeze({"a": {"b": 1, "": 2}, "l": ["x", "y"], "n": None, "s/t": {"u~
         ([{"op": "add", "path": "/n", "value": 2**64}], {"n": float(2**64)}),
     ],
 )
-def test_what_is_there_is_changed(patch: Any, changed: dict[str, Any]) -> None:
+def test_a_json_patch_changes_the_document(patch: Any, changed: dict[str, Any]) -> None:
     assert is_equal_json(apply(DOCUMENT, parse_patch(patch)), {**DOCUMENT, **changed})
 
 
@@ -65,7 +65,7 @@ def test_what_is_there_is_changed(patch: Any, changed: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_what_cannot_be_done_is_reported(patch: Any, said: str) -> None:
+def test_an_impossible_json_patch_is_reported(patch: Any, said: str) -> None:
     with pytest.raises(BadPatch, match=said):
         apply(DOCUMENT, parse_patch(patch))
 

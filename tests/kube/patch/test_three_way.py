@@ -25,7 +25,7 @@ RECORDED = Path(__file__).parents[2] / "data" / "kubectl" / "three_way.jsonl"
         ({}, {"l": [1, 2]}, {"l": [1]}, {"l": [1, 2]}),
     ],
 )
-def test_a_patch_sets_what_is_wanted_and_removes_what_was_applied(
+def test_a_patch_sets_wanted_fields_and_removes_formerly_applied_ones(
     original: Document, modified: Document, current: Document, patch: Document
 ) -> None:
     assert _text(three_way(original, modified, current)) == _text(patch)

@@ -72,7 +72,7 @@ def test_a_pattern_that_cannot_be_used_is_refused_in_go_s_words(pattern: str, pr
         ("\ud800", "x\ud800y"),
     ],
 )
-def test_what_python_does_not_know_is_understood(pattern: str, text: str) -> None:
+def test_go_syntax_unknown_to_python_is_understood(pattern: str, text: str) -> None:
     assert compile_pattern(pattern).matches(text)
 
 
@@ -124,7 +124,7 @@ def test_a_quoted_text_stands_for_itself() -> None:
     assert compile_pattern(f"^{quote(text)}$").matches(text)
 
 
-def test_who_holds_a_pattern_that_was_dropped_gets_it_anew() -> None:
+def test_a_dropped_pattern_is_compiled_again_for_its_holder() -> None:
     pattern = Pattern("^dropped$")
     assert pattern.matches("dropped")
     held = compile_pattern("^dropped$")

@@ -80,7 +80,7 @@ def test_the_argument_is_not_changed() -> None:
     assert document == {"spec": {"items": [{}], "text": None}}
 
 
-def test_what_is_shared_with_a_settled_document_is_not_looked_at() -> None:
+def test_parts_shared_with_a_settled_document_are_not_visited() -> None:
     settled = STRUCTURAL.default({"spec": {"map": {"a": {}}}})
     unsettled: Any = {"kept": "as it is"}
     shared = {**settled, "spec": {**settled["spec"], "map": unsettled}}
@@ -105,7 +105,7 @@ def test_a_converted_object_loses_nulls_that_may_not_stand() -> None:
     assert STRUCTURAL.without_nulls({"spec": {"plain": None, **maybe["spec"]}}) == maybe
 
 
-def test_what_an_apply_made_keeps_its_nulls() -> None:
+def test_nulls_from_an_apply_are_kept() -> None:
     document = STRUCTURAL.default({"spec": {"plain": None, "text": None}}, keep_nulls=True)
     assert document["spec"] == FULL | {"plain": None}
 

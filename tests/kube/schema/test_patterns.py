@@ -26,7 +26,7 @@ from kapy.kube.schema.patterns import Pattern
         ("^(?P<x>a)+$", "aa", True),
     ],
 )
-def test_a_pattern_means_what_it_means_in_go(pattern: str, value: str, matches: bool) -> None:
+def test_a_pattern_matches_as_in_go(pattern: str, value: str, matches: bool) -> None:
     assert Pattern(pattern).matches(value) is matches
 
 

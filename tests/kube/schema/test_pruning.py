@@ -66,7 +66,9 @@ STRUCTURAL = Structural.compile({"type": "object", "properties": {"spec": SPEC}}
         ),
     ],
 )
-def test_what_is_unknown_is_dropped_and_told(spec: Any, expected: Any, unknown: list[str]) -> None:
+def test_unknown_fields_are_dropped_and_reported(
+    spec: Any, expected: Any, unknown: list[str]
+) -> None:
     document = {"apiVersion": "x/v1", "kind": "X", "metadata": {"anything": 1}, "spec": spec}
     assert STRUCTURAL.prune(document) == ({**document, "spec": expected}, unknown)
 
@@ -81,7 +83,7 @@ def test_a_document_that_is_clean_is_returned_itself() -> None:
     assert STRUCTURAL.prune(document)[0] is document
 
 
-def test_what_stays_is_shared() -> None:
+def test_unpruned_parts_are_shared() -> None:
     document = {"spec": {"closed": {"a": "x"}, "items": [{"b": 1}]}}
     pruned, _ = STRUCTURAL.prune(document)
     assert pruned["spec"]["closed"] is document["spec"]["closed"]

@@ -55,5 +55,7 @@ SCALE = {
         ),
     ],
 )
-def test_the_paths_must_hold_what_a_scale_can_show(document: Any, errors: list[str]) -> None:
+def test_the_paths_of_a_scale_must_hold_integers_and_texts(
+    document: Any, errors: list[str]
+) -> None:
     assert [str(error) for error in scale_errors(document, SCALE)] == errors

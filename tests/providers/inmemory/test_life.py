@@ -96,7 +96,7 @@ async def test_a_control_plane_machine_starts_step_by_step_in_upstreams_time(pla
     assert [round(time) for time in times] == [0, 10, 12, 14]
 
 
-async def test_what_a_machine_waits_for_before_it_starts(plane: Plane) -> None:
+async def test_a_machine_reports_the_prerequisites_of_its_start(plane: Plane) -> None:
     await plane.bench.cluster("blue", dev_cluster("blue"))
     await plane.machine("blue", "cp", control_plane=True, bootstrap_data=None)
     await plane.machine("blue", "worker", bootstrap_data=None)
@@ -120,7 +120,7 @@ async def test_what_a_machine_waits_for_before_it_starts(plane: Plane) -> None:
     }
 
 
-async def test_a_machine_whose_bootstrap_secret_is_empty_starts(plane: Plane) -> None:
+async def test_a_machine_with_an_empty_bootstrap_secret_starts(plane: Plane) -> None:
     """As upstream's: what is in the Secret is not run by anything."""
     await plane.cluster("blue")
     for name, control_plane in (("cp", True), ("worker", False)):
@@ -167,7 +167,7 @@ async def test_machines_are_identified_and_the_bootstrapped_ones_marked(plane: P
         assert owner["metadata"]["annotations"] == {BOOTSTRAPPED: ""}
 
 
-async def test_the_workload_cluster_holds_what_kubelets_and_kubeadm_write(plane: Plane) -> None:
+async def test_the_workload_cluster_has_the_objects_of_kubelets_and_kubeadm(plane: Plane) -> None:
     await plane.running("blue", workers=1)
     client = await plane.workload("blue")
     nodes = {

@@ -195,7 +195,7 @@ async def test_a_cluster_takes_its_pools_along() -> None:
         assert await story.all(Machine) == []
 
 
-async def test_a_machine_keeps_what_its_pool_made_it_for_over_a_restart() -> None:
+async def test_a_pool_machine_keeps_version_and_failure_domain_over_a_restart() -> None:
     async with in_memory_plane() as plane:
         await plane.running("blue")
         infra = dev_machine()

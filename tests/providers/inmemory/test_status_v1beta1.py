@@ -79,7 +79,7 @@ async def test_the_steps_of_a_control_plane_machine_are_counted_until_it_has_an_
     ]
 
 
-async def test_what_a_machine_waits_for_has_the_old_names(plane: Plane) -> None:
+async def test_a_waiting_machine_has_upstreams_v1beta1_conditions(plane: Plane) -> None:
     await plane.bench.cluster("blue", dev_cluster("blue"))
     await plane.machine("blue", "cp", control_plane=True, bootstrap_data=None)
     await plane.machine("blue", "worker", bootstrap_data=None)
@@ -96,7 +96,7 @@ async def test_what_a_machine_waits_for_has_the_old_names(plane: Plane) -> None:
     ]
 
 
-async def test_what_fails_stays_as_it_was_reported_last(plane: Plane) -> None:
+async def test_a_failed_step_keeps_its_last_condition(plane: Plane) -> None:
     await plane.bench.cluster("blue", dev_cluster("blue"), provisioned=True)
     await plane.machine("blue", "cp", dev_machine(UPSTREAM), control_plane=True)
     await asyncio.sleep(60)  # without a CA, no API server starts

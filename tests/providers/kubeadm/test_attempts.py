@@ -70,7 +70,7 @@ def test_an_attempt_reads_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"timestamp": "yesterday"}', '{"retryCount": "x"}'])
-def test_what_is_no_attempt(text: str) -> None:
+def test_an_invalid_attempt_is_refused(text: str) -> None:
     with pytest.raises(BadAttempt, match=r"^annotation a/b cannot be read .*; remove it"):
         parse_attempt(text, "a/b")
 

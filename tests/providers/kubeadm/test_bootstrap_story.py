@@ -386,7 +386,7 @@ async def test_a_config_that_is_changed_in_place_keeps_its_boot_data(plane: Plan
     assert await user_data(plane, "cp1") == data
 
 
-async def test_what_was_lost_is_taken_from_the_machine(plane: Plane) -> None:
+async def test_a_lost_secret_name_is_taken_from_the_machine(plane: Plane) -> None:
     await cluster(plane, ready=False)
     await machine(plane, "w1", **EC)
     spec = {"bootstrap": {"dataSecretName": "kept"}}
@@ -437,7 +437,7 @@ def _secret(name: str) -> Document:
     return {"secret": {"name": name, "key": "k"}}
 
 
-async def test_who_joins_a_cluster_that_cannot_be_reached_reports_it(
+async def test_a_joining_machine_reports_an_unreachable_cluster(
     plane: Plane, caplog: pytest.LogCaptureFixture
 ) -> None:
     plane.reachable = False

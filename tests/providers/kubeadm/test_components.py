@@ -100,7 +100,9 @@ def test_all_is_well() -> None:
         ({"phase": "Succeeded"}, ("False", "Failed", "All the containers have been terminated")),
     ],
 )
-def test_what_a_pod_says(status: Document, expected: tuple[str, str, str]) -> None:
+def test_component_conditions_follow_the_pod_status(
+    status: Document, expected: tuple[str, str, str]
+) -> None:
     control_plane = plane(machine("a"))
     observe_components(control_plane, {"a": node("a")}, pods("a", kube_scheduler=status))
     assert said(control_plane, "SchedulerPodHealthy") == expected
@@ -134,7 +136,7 @@ def test_a_pod_that_is_not_there_is_missed() -> None:
         ),
     ],
 )
-def test_nothing_is_known_of_a_machine_whose_node_is_lost(
+def test_components_of_a_machine_without_its_node_are_unknown(
     nodes: dict[str, Document], message: str
 ) -> None:
     control_plane = plane(machine("a"))

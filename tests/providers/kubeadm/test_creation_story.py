@@ -36,7 +36,7 @@ def message_of(kcp: KubeadmControlPlane, type_: str) -> str:
         ("v1.36.0", {"format": "ignition"}),
     ],
 )
-async def test_what_is_optional_may_be_left_out(
+async def test_optional_fields_may_be_omitted(
     hands: Hands, version: str, configuration: Document | None
 ) -> None:
     """The objects made from the remaining fields are valid against the schemas of their kinds."""

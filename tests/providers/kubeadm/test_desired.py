@@ -99,7 +99,7 @@ def test_the_gate_of_local_kubelets_follows_the_version(
     assert feature_gates(chosen, version) == chosen
 
 
-def test_init_and_join_keep_what_they_need() -> None:
+def test_init_and_join_configurations_keep_their_fields() -> None:
     registration = {"nodeRegistration": {"name": "n"}}
     parts = {"initConfiguration": registration, "joinConfiguration": registration}
     kcp = control_plane({"kubeadmConfigSpec": parts})

@@ -38,7 +38,7 @@ def discovery(user: Document) -> FileDiscovery:
     return decode({"kubeConfigPath": "/d/kubeconfig", "kubeConfig": config}, FileDiscovery)
 
 
-def test_a_plugin_tells_who_the_machine_is() -> None:
+def test_a_plugin_learns_the_name_of_the_machine() -> None:
     file = kubeconfig_file(discovery({"exec": EXEC}))
     assert file is not None
     assert (file["path"], file["permissions"]) == ("/d/kubeconfig", "0640")

@@ -73,7 +73,7 @@ async def test_numbers_go_out_as_strings() -> None:
     ]
 
 
-async def test_what_is_left_out_is_zero() -> None:
+async def test_omitted_fields_of_etcd_answers_are_zero() -> None:
     assert await EtcdGateway(Answering({})).leader() == 0
     assert await EtcdGateway(Answering({})).members() == []
     alarms = {"alarms": [{"memberID": "3", "alarm": "NOSPACE"}, {"memberID": "4"}]}
@@ -156,7 +156,7 @@ A, B, C = Member(1, "a"), Member(2, "b"), Member(3, "c")
         (None, (), ("Unknown", "* Machines a, b:\n  * EtcdMemberHealthy: Failed to connect")),
     ],
 )
-def test_what_etcd_says(
+def test_etcd_conditions_follow_members_and_alarms(
     members: list[Member] | None, alarms: tuple[Alarm, ...], expected: tuple[str, str]
 ) -> None:
     control_plane = observed(

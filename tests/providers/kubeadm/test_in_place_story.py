@@ -66,7 +66,7 @@ async def test_a_change_that_is_covered_leaves_all_machines_where_they_are(hands
     assert {document["involvedObject"]["name"] for document in begun} == before
 
 
-async def test_whoever_is_ill_or_not_wanted_any_more_goes_nevertheless(hands: Hands) -> None:
+async def test_an_unhealthy_or_surplus_machine_is_deleted_rather_than_updated(hands: Hands) -> None:
     await three(hands)
     ill, unwanted, healthy = [machine.key for machine in await hands.machines()]
     pod = Key("kube-system", f"kube-scheduler-{ill.name}")
@@ -86,7 +86,7 @@ async def test_whoever_is_ill_or_not_wanted_any_more_goes_nevertheless(hands: Ha
     assert healthy.name in remaining
 
 
-async def test_what_is_not_covered_is_replaced(hands: Hands) -> None:
+async def test_a_machine_that_cannot_be_updated_in_place_is_replaced(hands: Hands) -> None:
     before = await three(hands)
     await change(hands, files("meadow"))
     await until(hands, at(3))
@@ -103,7 +103,7 @@ async def test_with_room_for_one_more_two_of_three_are_updated(hands: Hands) -> 
     assert len(await names(hands) & before) == 2
 
 
-async def test_whoever_falls_ill_while_it_is_updated_is_replaced(hands: Hands) -> None:
+async def test_a_machine_that_fails_during_its_update_is_replaced(hands: Hands) -> None:
     """All others wait for it, and for nobody else."""
     before = await three(hands)
     hands.updates.left, hands.updates.lasts = [], True

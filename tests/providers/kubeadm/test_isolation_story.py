@@ -47,7 +47,7 @@ async def lost(hands: Hands) -> None:
     assert await hands.machines() == []
 
 
-async def test_a_control_plane_without_machines_reports_what_can_be_done(
+async def test_a_control_plane_without_machines_reports_the_remedy(
     hands: Hands, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):

@@ -61,7 +61,9 @@ CHOSEN: dict[str, Any] = {"annotations": {"cluster.x-k8s.io/delete-machine": ""}
         ),
     ],
 )
-def test_who_goes(machines: list[Document], outdated: list[str], expected: str) -> None:
+def test_the_machine_to_delete_is_outdated_and_oldest_in_the_largest_domain(
+    machines: list[Document], outdated: list[str], expected: str
+) -> None:
     control_plane = plane(
         *machines, domains=["x", "y"] if machines[0]["spec"]["failureDomain"] else []
     )

@@ -183,7 +183,7 @@ def test_members(member_machine: Document, state: EtcdState, expected: Said) -> 
     assert said(control_plane, "EtcdMemberHealthy") == expected
 
 
-def test_what_etcd_as_a_whole_lacks_comes_first() -> None:
+def test_errors_of_the_etcd_cluster_precede_those_of_members() -> None:
     control_plane = plane(machine("a"))
     observe_etcd(control_plane, EtcdState(members=[Member(2, "b")]))
     assert said(control_plane, "EtcdClusterHealthy", of_machine=False) == (

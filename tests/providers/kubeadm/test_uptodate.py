@@ -52,7 +52,7 @@ DIFFERENT = given(initConfiguration=REGISTRATION)
 
 @pytest.mark.parametrize("kcp", [PLAIN, BOTH, DIFFERENT])
 @pytest.mark.parametrize("join", [True, False])
-def test_what_was_just_made_is_up_to_date(kcp: KubeadmControlPlane, *, join: bool) -> None:
+def test_a_new_machine_is_up_to_date(kcp: KubeadmControlPlane, *, join: bool) -> None:
     assert messages(kcp, config=config_of(kcp, join=join)) == ()
 
 
@@ -82,7 +82,7 @@ def test_what_was_just_made_is_up_to_date(kcp: KubeadmControlPlane, *, join: boo
         ),
     ],
 )
-def test_what_is_filled_in_or_changes_in_place_does_not_count(changes: Any) -> None:
+def test_defaulted_and_in_place_fields_do_not_count_as_outdated(changes: Any) -> None:
     assert messages(PLAIN, config=config_of(PLAIN, join=True, **changes)) == ()
 
 
@@ -180,7 +180,7 @@ NEWER = {"version": "v1.35.0"}
         ),
     ],
 )
-def test_who_may_be_updated_in_place(
+def test_only_changed_machines_may_be_updated_in_place(
     spec: Document, annotations: dict[str, str], *, may: bool
 ) -> None:
     document = machine("m", annotations=annotations)

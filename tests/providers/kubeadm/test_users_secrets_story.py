@@ -256,7 +256,7 @@ async def test_all_that_cannot_be_used_is_named(hands: Hands) -> None:
         ("sa", "the tokens of ServiceAccounts"),
     ],
 )
-async def test_a_missing_key_is_reported_with_what_it_signs(
+async def test_a_missing_key_is_reported_with_its_use(
     hands: Hands, purpose: str, signs: str
 ) -> None:
     ca = authority()
@@ -325,7 +325,7 @@ async def test_a_kubeconfig_secret_without_its_label_is_reported(hands: Hands) -
     await until(hands, at(1))
 
 
-async def test_an_authority_whose_key_is_elsewhere_needs_a_kubeconfig(hands: Hands) -> None:
+async def test_an_authority_without_its_key_needs_a_kubeconfig(hands: Hands) -> None:
     ca = authority()
     await bring(hands, "ca", ca, key=False)
     await hands.start()

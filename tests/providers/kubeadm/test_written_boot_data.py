@@ -110,7 +110,7 @@ def test_ignition_configs_can_be_read_again() -> None:
         ("[1]", "the config must be a mapping"),
     ],
 )
-def test_what_is_refused_says_where(additional: str, message: str) -> None:
+def test_a_refused_config_is_reported_with_its_line(additional: str, message: str) -> None:
     with pytest.raises(ignition.CannotTranslate) as caught:
         ignition.render_user_data(MachineSetup(), {"additionalConfig": additional}, "kind: X\n")
     assert message in str(caught.value)
@@ -138,7 +138,7 @@ def test_what_is_refused_says_where(additional: str, message: str) -> None:
         ("# nothing", "the config is empty"),
     ],
 )
-def test_what_is_doubtful_is_refused_only_if_strict(additional: str, message: str) -> None:
+def test_a_doubtful_config_is_refused_only_in_strict_mode(additional: str, message: str) -> None:
     additions = {"additionalConfig": additional}
     assert ignition.render_user_data(MachineSetup(), additions, "kind: X\n")
     with pytest.raises(ignition.CannotTranslate) as caught:

@@ -18,7 +18,7 @@ def test_the_specs_that_a_pattern_selects_are_counted(
     assert selected("some", tmp_path, {}) == count
 
 
-def test_a_program_that_lists_no_specs_is_refused_with_what_it_says(
+def test_a_program_without_specs_is_refused_with_its_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _program(tmp_path, monkeypatch, "Failed to get stable version")

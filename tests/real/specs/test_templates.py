@@ -80,7 +80,7 @@ def test_patches_that_need_containers_are_left_out() -> None:
     assert [patch["name"] for patch in result["spec"]["patches"]] == ["etcd", "external"]
 
 
-def test_machines_whose_boot_runs_commands_wait_for_them() -> None:
+def test_machines_with_boot_commands_wait_for_them() -> None:
     documents = load_all(in_memory(TEMPLATE + CONTROL_PLANE), "template")
     (template,) = (document for document in documents if document["kind"] == "DevMachineTemplate")
     annotations = template["spec"]["template"]["metadata"]["annotations"]

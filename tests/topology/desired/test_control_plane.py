@@ -65,7 +65,7 @@ async def test_a_control_plane_is_written_by_its_contract(
     assert at(plane["spec"], path) == expected
 
 
-async def test_what_nobody_says_is_left_to_the_template() -> None:
+async def test_fields_unset_in_the_topology_come_from_the_template() -> None:
     plane = await the_plane(
         topology(controlPlane=None),
         {"spec": {"controlPlane": {"machineInfrastructure": None}}},

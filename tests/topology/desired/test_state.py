@@ -74,7 +74,7 @@ async def test_templates_become_templates_of_the_cluster() -> None:
     }
 
 
-async def test_what_the_cluster_refers_to_has_no_owner_yet() -> None:
+async def test_referenced_objects_have_no_owner_yet() -> None:
     state = await made()
     assert state.infrastructure_cluster is not None
     assert state.control_plane.object is not None
@@ -157,7 +157,7 @@ NAMES: list[tuple[str, Document, Callable[[ClusterState], str]]] = [
 
 
 @pytest.mark.parametrize(("prefix", "of_class", "name"), NAMES)
-async def test_a_class_names_what_is_made_of_it(
+async def test_names_of_created_objects_follow_the_class(
     prefix: str, of_class: Document, name: Callable[[ClusterState], str]
 ) -> None:
     text = name(await made(None, of_class))
@@ -202,7 +202,7 @@ async def test_names_that_are_too_long_are_cut() -> None:
         ),
     ],
 )
-async def test_what_cannot_be_computed_is_reported(
+async def test_an_impossible_desired_state_is_reported(
     change: Document | None, of_class: Document | None, sentence: str
 ) -> None:
     with pytest.raises(CannotCompute) as failure:

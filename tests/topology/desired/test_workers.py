@@ -64,7 +64,7 @@ TAINT = [{"key": "k", "effect": "NoSchedule", "propagation": "Always"}]
         ({"replicas": 0}, {}, "replicas", 0),
     ],
 )
-async def test_a_machine_deployment_takes_what_the_topology_says_or_else_its_class(
+async def test_a_machine_deployment_takes_its_fields_from_the_topology_or_its_class(
     said: Document, of_class: Document, path: str, expected: Any
 ) -> None:
     result = await the_deployment(deployment(**said), deployment_class(**of_class))
@@ -88,7 +88,7 @@ async def test_a_machine_deployment_takes_what_the_topology_says_or_else_its_cla
         ({"replicas": None}, {}, "replicas", None),
     ],
 )
-async def test_a_machine_pool_takes_what_the_topology_says_or_else_its_class(
+async def test_a_machine_pool_takes_its_fields_from_the_topology_or_its_class(
     said: Document, of_class: Document, path: str, expected: Any
 ) -> None:
     machine_pool = await the_pool(pool(**said), pool_class(**of_class))

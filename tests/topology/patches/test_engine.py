@@ -28,7 +28,7 @@ from tests.topology.patches.patching import (
 )
 
 
-async def test_each_patch_sees_what_those_before_it_have_made() -> None:
+async def test_each_patch_sees_the_result_of_those_before_it() -> None:
     first = patch("first", INFRASTRUCTURE, add("spec/zones", []))
     second = patch("second", INFRASTRUCTURE, add("spec/zones/-", "a"), add("spec/zones/0", "b"))
     third = patch("third", INFRASTRUCTURE, {"op": "remove", "path": "/spec/template/spec/zones/1"})
@@ -53,7 +53,7 @@ async def test_a_patch_reaches_every_place_that_its_selector_means() -> None:
     assert pool["spec"] == {"size": 4}
 
 
-async def test_a_value_for_one_part_counts_there_and_only_what_is_defined_is_seen() -> None:
+async def test_values_override_per_part_and_only_defined_variables_are_visible() -> None:
     change = topology(
         variables=values(size="s", hidden="h"),
         workers={
@@ -100,7 +100,7 @@ async def test_a_patch_counts_when_its_condition_says_true(enabled_if: str, chan
 
 
 @pytest.mark.parametrize("contract", list(Version))
-async def test_what_the_topology_decides_alone_no_patch_changes(contract: Version) -> None:
+async def test_patches_do_not_change_fields_of_the_topology(contract: Version) -> None:
     plane = "spec/machineTemplate"
     tries = [
         add("spec/version", "v9"),
@@ -190,7 +190,7 @@ _PROBLEMS = [
 
 
 @pytest.mark.parametrize(("wrong", "said"), _PROBLEMS)
-async def test_what_is_wrong_is_reported_and_nothing_is_changed(
+async def test_an_invalid_patch_is_reported_and_changes_nothing(
     wrong: Document, said: list[str]
 ) -> None:
     right = patch("right", INFRASTRUCTURE, add("spec/more", 1))
@@ -210,7 +210,7 @@ async def test_a_wrong_patch_for_templates_that_the_cluster_has_not_does_no_harm
     await result(of_class(patch("p", other, add("spec/x", template="{{ .bad"))))
 
 
-async def test_workers_whose_class_is_gone_are_named() -> None:
+async def test_workers_of_a_removed_class_are_named() -> None:
     klass = of_class(patch("p", PLANE, add("spec/x", 1)))
     change = deployment(**{"class": "gone"})
     with pytest.raises(CannotPatch, match=r'no MachineDeployment class "gone", which .* "md"'):
@@ -249,7 +249,7 @@ async def test_extensions_and_inline_patches_take_turns() -> None:
     assert ("ThingMachineTemplate", "/spec/template/spec/size") in made_by_two
 
 
-async def test_requests_say_what_templates_are_used_for_and_leave_notes_out() -> None:
+async def test_requests_name_the_holders_of_templates_and_omit_annotations() -> None:
     hooks = Extensions()
     await result(of_class(external("p")), external=hooks)
     items = hooks.generated[0]["items"]
@@ -316,7 +316,7 @@ async def test_a_patch_that_only_checks_changes_nothing() -> None:
     assert [document["extension"] for document in hooks.validated] == ["p.check"]
 
 
-async def test_causes_say_what_each_value_comes_from() -> None:
+async def test_causes_name_the_source_of_each_value() -> None:
     changes = [
         add("spec/a", variable="builtin.cluster.name"),
         add("spec/b", template="{{ 1 }}"),

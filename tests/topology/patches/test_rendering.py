@@ -71,7 +71,7 @@ async def test_after_a_pause_the_event_loop_may_be_used_again() -> None:
         await shared.pause()
 
 
-def test_what_a_template_makes_is_kept_by_the_variables() -> None:
+def test_rendered_templates_are_cached_by_their_variables() -> None:
     first = SourceValues([], {"a": 1}, frozenset()).of(None)
     again = SourceValues([], {"a": 1}, frozenset()).of(None)
     other = SourceValues([], {"a": 2}, frozenset()).of(None)
