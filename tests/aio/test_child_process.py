@@ -65,7 +65,7 @@ async def test_a_stop_is_asked_for_first(tmp_path: Path) -> None:
     await child.stop()
 
 
-async def test_one_that_does_not_listen_is_killed_with_its_children(tmp_path: Path) -> None:
+async def test_a_process_that_ignores_signals_is_killed_with_its_children(tmp_path: Path) -> None:
     (tmp_path / "grandchild").mkdir()
     child = await ChildProcess.start(command(tmp_path, "parent", "deaf"), patience=0.1)
     await until((tmp_path / "runs").exists)
@@ -77,7 +77,7 @@ async def test_one_that_does_not_listen_is_killed_with_its_children(tmp_path: Pa
 
 
 @pytest.mark.parametrize("numbers", [(signal.SIGKILL,), (signal.SIGINT, signal.SIGTERM)])
-async def test_it_ends_with_a_parent_that_runs_no_finally(
+async def test_a_process_ends_with_a_parent_that_runs_no_finally(
     tmp_path: Path, numbers: tuple[signal.Signals, ...]
 ) -> None:
     parent = await asyncio.create_subprocess_exec(
@@ -92,13 +92,13 @@ async def test_it_ends_with_a_parent_that_runs_no_finally(
 
 
 @pytest.mark.parametrize(("script", "code"), [("raise SystemExit(3)", 3), ("ABORT", -6)])
-async def test_its_end_is_reported_as_it_was(script: str, code: int) -> None:
+async def test_the_exit_of_a_process_is_reported(script: str, code: int) -> None:
     script = script.replace("ABORT", "import os; os.abort()")
     child = await ChildProcess.start([sys.executable, "-c", script])
     assert await child.wait() == code == child.returncode
 
 
-async def test_a_stop_right_after_the_start_is_heard(tmp_path: Path) -> None:
+async def test_a_stop_right_after_the_start_takes_effect(tmp_path: Path) -> None:
     for _ in range(5):
         child = await ChildProcess.start(["sleep", "1000"], patience=60)
         await child.stop()

@@ -52,7 +52,7 @@ def test_sent_headers_and_data_arrive(
     assert heard(client, server.pending(), step) == thanks
 
 
-def test_much_data_goes_in_pieces() -> None:
+def test_large_data_is_split_into_frames() -> None:
     client, server = Session(client=True), Session(client=False)
     stream = client.open(DATA)
     client.send(stream, b"x" * 100_000, end=True)
@@ -74,7 +74,7 @@ def test_a_ping_comes_back_once() -> None:
     assert server.pending() == b""
 
 
-def test_the_end_of_a_connection_is_heard() -> None:
+def test_the_end_of_a_connection_is_reported() -> None:
     goaway = bytes.fromhex("80030007 00000008 00000000 00000000")
     assert list(Session(client=True).receive(goaway)) == [GoAwayReceived()]
 

@@ -25,13 +25,13 @@ def made(*answers: str) -> list[Document]:
     return [{"kind": answer} for answer in answers]
 
 
-def test_it_is_made_once(sources: Path) -> None:
+def test_crds_are_printed_once(sources: Path) -> None:
     assert print_cache.load_or_print("x", lambda: made("one")) == made("one")
     assert print_cache.load_or_print("x", lambda: made("two")) == made("one")
     assert [path.name for path in sources.glob("*.json")] == []
 
 
-def test_it_is_made_again_when_a_source_changes(sources: Path) -> None:
+def test_crds_are_printed_again_when_a_source_changes(sources: Path) -> None:
     print_cache.load_or_print("x", lambda: made("one"))
     (sources / "kind.py").write_text("a = 22\n")
     assert print_cache.load_or_print("x", lambda: made("two")) == made("two")

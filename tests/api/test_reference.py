@@ -18,7 +18,7 @@ def test_a_page_shows_the_fields_of_the_structs(name: str) -> None:
     assert (FOLDER / name).read_text() == PAGES[name]
 
 
-def test_there_is_no_page_of_a_kind_that_is_gone() -> None:
+def test_pages_of_removed_kinds_are_deleted() -> None:
     assert {path.name for path in FOLDER.glob("*.md")} == set(PAGES)
 
 

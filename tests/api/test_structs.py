@@ -101,7 +101,7 @@ def test_values_unknown_to_this_version_are_decoded() -> None:
     assert machine.status.phase == "Dreaming"
 
 
-def test_a_wrong_type_is_told_with_its_path() -> None:
+def test_a_wrong_type_is_reported_with_its_path() -> None:
     with pytest.raises(msgspec.ValidationError, match=r"\$\.status\.conditions"):
         read(a_machine(status={"conditions": "many"}), Machine)
 

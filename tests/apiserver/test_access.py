@@ -215,7 +215,7 @@ async def test_default_roles_are_stored_by_a_server_that_runs_and_count_in_one_t
         ("/openid/v1/jwks", 403),
     ],
 )
-async def test_nobody_in_particular_sees_health_and_version(path: str, status: int) -> None:
+async def test_anonymous_users_see_health_and_version(path: str, status: int) -> None:
     async with running() as admin:
         assert (await Asking(admin.server, ANONYMOUS).ask("GET", path))[0] == status
 
@@ -352,7 +352,7 @@ def account(name: str) -> Document:
     return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}
 
 
-async def test_a_token_is_its_service_account_until_either_is_gone() -> None:
+async def test_a_token_is_valid_while_its_service_account_and_pod_exist() -> None:
     async with running() as admin:
         result = await admin.create(ACCOUNTS, account("robot"))
         authentication = Authenticator()

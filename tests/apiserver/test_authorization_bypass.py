@@ -179,7 +179,7 @@ async def test_a_review_of_no_resource_is_not_a_review_of_a_path() -> None:
         assert not await may(resourceAttributes={"verb": "get", "name": "x"})
 
 
-async def test_roles_of_more_than_can_be_looked_at_are_refused_at_once() -> None:
+async def test_roles_with_too_many_rules_are_refused_at_once() -> None:
     async with running() as admin:
         await allow(admin, rule(["create"], "clusterroles", GROUP))
         many = [f"x{number}" for number in range(300)]

@@ -226,7 +226,7 @@ def test_an_incomplete_store_is_not_copied(tmp_path: Path, fault: Callable[[Path
 
 
 @pytest.mark.parametrize("before", [b"3", None])
-def test_a_row_that_is_not_as_the_writer_knows_it_ends_writing(
+def test_a_row_that_differs_from_the_written_one_stops_the_writer(
     tmp_path: Path, before: bytes | None
 ) -> None:
     log = filled(tmp_path)

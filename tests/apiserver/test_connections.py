@@ -93,7 +93,7 @@ async def test_strangers_with_a_request_under_way_end_last() -> None:
         assert [ended(connection) for connection in order] == [at <= number for at in range(4)]
 
 
-async def test_users_do_not_get_all_the_room_and_none_gets_all_of_theirs() -> None:
+async def test_users_share_the_connections_and_superusers_have_a_reserve() -> None:
     limit = ConnectionLimit(32)
     alice = [entered(limit, "a", ALICE, busy=True) for _ in range(32)]
     assert [item is not None for item in alice] == [at < 14 for at in range(32)]
@@ -207,7 +207,7 @@ async def talk(stack: AsyncExitStack, address: tuple[str, int]) -> Talk:
 
 
 @pytest.mark.sockets
-async def test_idle_connections_keep_nobody_out() -> None:
+async def test_idle_connections_are_closed_for_new_ones() -> None:
     limit = ConnectionLimit(24)
     async with served(limit) as address, AsyncExitStack() as stack:
         client = await talk(stack, address)

@@ -29,7 +29,7 @@ async def settled() -> None:
     await asyncio.sleep(0.1)
 
 
-async def test_finalizers_hold_an_object_until_the_last_is_gone() -> None:
+async def test_finalizers_keep_an_object_until_the_last_is_removed() -> None:
     async with running() as asking:
         await asking.create(CONFIG_MAPS, config_map("a", finalizers=["x.dev/one", "x.dev/two"]))
         marked = await asking.delete(f"{CONFIG_MAPS}/a")
@@ -98,7 +98,7 @@ async def test_a_foreground_owner_waits_for_the_children_that_block() -> None:
         assert await asking.gone(f"{CONFIG_MAPS}/owner")
 
 
-async def test_a_child_of_an_owner_that_never_was_goes() -> None:
+async def test_a_child_of_an_owner_that_never_existed_is_deleted() -> None:
     async with running() as asking:
         nobody = config_map("nobody", uid="11111111-2222-3333-4444-555555555555")
         await asking.create(CONFIG_MAPS, owned("stray", nobody))
@@ -106,7 +106,7 @@ async def test_a_child_of_an_owner_that_never_was_goes() -> None:
         assert await asking.gone(f"{CONFIG_MAPS}/stray")
 
 
-async def test_a_grandchild_goes_too() -> None:
+async def test_a_grandchild_is_deleted() -> None:
     async with running() as asking:
         owner = await asking.create(CONFIG_MAPS, config_map("owner"))
         child = await asking.create(CONFIG_MAPS, owned("child", owner))
@@ -116,7 +116,7 @@ async def test_a_grandchild_goes_too() -> None:
         assert await asking.names(CONFIG_MAPS) == []
 
 
-async def test_a_namespace_goes_with_all_that_is_in_it() -> None:
+async def test_a_namespace_is_deleted_with_its_content() -> None:
     async with running() as asking:
         await asking.create(NAMESPACES, {"metadata": {"name": "n"}})
         inside = f"{NAMESPACES}/n/configmaps"
@@ -142,7 +142,7 @@ async def test_the_default_namespace_stays() -> None:
         assert (await asking.ask("DELETE", f"{NAMESPACES}/default"))[0] == 403
 
 
-async def test_a_definition_goes_after_its_objects() -> None:
+async def test_a_crd_is_deleted_after_its_objects() -> None:
     async with running() as asking:
         held = gizmo("held")
         held["metadata"]["finalizers"] = ["x.dev/one"]

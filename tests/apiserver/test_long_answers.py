@@ -92,7 +92,7 @@ async def test_head_tells_the_length_only(full: Asking) -> None:
     assert b"".join(part["body"] for part in parts) == b""
 
 
-def test_warnings_that_are_not_shown_are_not_looked_at() -> None:
+def test_hidden_warnings_are_not_computed() -> None:
     looked_at = 0
 
     def sentences() -> Iterator[str]:

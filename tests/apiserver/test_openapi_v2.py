@@ -63,7 +63,7 @@ async def described() -> Document:
     return document
 
 
-async def test_it_describes_every_kind_and_where_it_is_asked_for() -> None:
+async def test_the_openapi_document_describes_kinds_and_paths() -> None:
     swagger = await described()
     assert swagger["swagger"] == "2.0"
     for name in ("dev.example.v1.Widget", "io.k8s.api.core.v1.Pod"):

@@ -75,7 +75,7 @@ async def test_a_watch_over_the_network_does_not_continue_for_ever() -> None:
         assert LIFE <= loop.time() - began <= 2 * LIFE
 
 
-async def test_a_watcher_is_told_every_minute_how_far_the_server_is() -> None:
+async def test_a_watcher_gets_a_bookmark_every_minute() -> None:
     async with running() as asking:
         target = f"{CONFIG_MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=190"
         answer = await Calls(asking.server).call("GET", target)
@@ -103,7 +103,7 @@ async def reading_nothing(url: str, path: str) -> AsyncIterator[asyncio.StreamRe
 
 
 @pytest.mark.sockets
-async def test_a_connection_that_nobody_reads_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unread_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watcher, "BYTES", 1_000_000)
     monkeypatch.setattr(asgi, "CUT_SECONDS", 0.2)
     async with served() as (url, server):

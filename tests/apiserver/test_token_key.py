@@ -55,7 +55,7 @@ async def test_a_key_is_made_once(tmp_path: Path) -> None:
         ("-----BEGIN SECRET-----", "is no private key"),
     ],
 )
-async def test_a_key_that_is_gone_or_damaged_is_refused_until_a_new_one_is_asked_for(
+async def test_a_missing_or_damaged_key_is_refused_until_a_new_one_is_requested(
     tmp_path: Path, content: str | None, says: str
 ) -> None:
     store = Store.open(tmp_path)

@@ -88,7 +88,7 @@ async def test_a_pod_on_a_node_ends_when_its_kubelet_reports_it() -> None:
 
 
 @pytest.mark.parametrize("spec", [{}, {"nodeName": "n", "terminationGracePeriodSeconds": 0}])
-async def test_a_pod_that_nobody_has_to_end_is_gone_at_once(spec: Document) -> None:
+async def test_a_pod_without_a_kubelet_is_deleted_at_once(spec: Document) -> None:
     async with running() as me:
         await me.create(PODS, _pod(**spec))
         await me.delete(f"{PODS}/web")

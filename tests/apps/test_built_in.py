@@ -25,7 +25,7 @@ BUILT_IN = {
 CORE = Key("capi-system", "capi-controller-manager")
 
 
-async def test_it_has_its_own_providers_installed_and_running() -> None:
+async def test_built_in_providers_are_installed_and_running() -> None:
     async with management_plane(Settings(inventory=True), clock=loop_clock()) as plane:
         inventory = Inventory(plane.client)
         await inventory.check_contract()

@@ -31,7 +31,7 @@ def names(path: Path) -> list[str]:
     return [context["name"] for context in document(path)["contexts"]]
 
 
-def test_it_is_current_while_the_plane_runs_and_gone_after(tmp_path: Path) -> None:
+def test_the_context_is_current_while_the_plane_runs_and_then_removed(tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text(dump(OTHER))
     with write_context(path, "kapy", ACCESS):
@@ -68,7 +68,7 @@ def test_a_context_that_another_plane_took_over_stays(tmp_path: Path) -> None:
         ("", "", "/home/me/.kube/config"),
     ],
 )
-def test_it_is_written_where_kubectl_looks(
+def test_the_context_is_written_to_kubectls_file(
     flag: str, environ: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/home/me")

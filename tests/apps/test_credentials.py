@@ -139,7 +139,7 @@ def test_a_damaged_authority_is_reported(tmp_path: Path, name: str, content: str
     assert (tmp_path / name).read_text() == content
 
 
-def test_halves_of_two_authorities_are_said(tmp_path: Path) -> None:
+def test_a_key_of_another_certificate_is_reported(tmp_path: Path) -> None:
     issue_credentials(Serving(pki=tmp_path), EPOCH)
     (tmp_path / "ca.key").write_bytes(new_key("ECDSA-P256"))
     with pytest.raises(UnusableCredentials, match="do not belong together"):

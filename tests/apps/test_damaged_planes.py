@@ -94,7 +94,7 @@ def _no_signals(pid: int, _: int) -> None:
 
 
 @EACH
-def test_a_damaged_plane_is_listed_told_of_and_deleted(
+def test_a_damaged_plane_is_listed_described_and_deleted(
     folder: Folder,
     name: str,
     damage: Callable[[Path], None],
@@ -134,7 +134,7 @@ def test_a_damaged_plane_that_runs_is_reported_and_no_other_process_is_ended(
             terminate(folder)
 
 
-def test_one_folder_that_cannot_be_read_hides_no_other(
+def test_an_unreadable_folder_hides_no_other(
     folder: Folder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed = folder.path.parent / "closed"

@@ -88,7 +88,7 @@ async def untouched(there: ManagementPlane, namespace: str) -> bool:
     return own and not machines.items
 
 
-async def test_one_namespace_only() -> None:
+async def test_a_manager_can_be_limited_to_one_namespace() -> None:
     async with plane(namespace="a") as there:
         await post(there, "a")
         await post(there, "b")
@@ -138,7 +138,7 @@ async def test_every_concurrency_is_that_of_a_controller() -> None:
     assert {name: concurrency.get(name) for name in wanted} == wanted
 
 
-async def test_in_a_sync_period_everything_is_looked_at_and_nothing_written() -> None:
+async def test_a_sync_period_reconciles_everything_without_a_write() -> None:
     async with plane(sync_period=timedelta(minutes=10)) as there:
         await post(there, "a")
         await asyncio.sleep(300)

@@ -68,7 +68,7 @@ def test_only_the_owner_may_look_inside(folder: Folder) -> None:
         assert {stat.S_IMODE(path.stat().st_mode) for path in folder.path.iterdir()} == {0o600}
 
 
-def test_a_killed_plane_is_gone(folder: Folder) -> None:
+def test_a_killed_plane_counts_as_stopped(folder: Folder) -> None:
     text = (
         "import sys, time; from pathlib import Path; from kapy.apps.pidfile import *; "
         "from kapy.apps.settings import Folder; import dataclasses\n"

@@ -97,7 +97,7 @@ def test_a_plane_that_runs_is_not_deleted_under_it(home: Path) -> None:
     assert folder.data.exists()
 
 
-def test_the_context_of_a_killed_plane_goes_with_it(home: Path) -> None:
+def test_the_context_of_a_killed_plane_is_removed(home: Path) -> None:
     kubeconfig = home / "kubeconfig"
     access = Kubeconfig(server=PRESENCE.server, token="x")
     kubeconfig_files.edit(kubeconfig, lambda document: with_context(document, "kapy", access))

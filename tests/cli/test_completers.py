@@ -47,7 +47,7 @@ def write(path: Path, *contexts: str, server: str = "https://127.0.0.1:1") -> No
         kubeconfig_files.edit(path, partial(with_context, name=name, to=access))
 
 
-def test_contexts_are_those_of_the_kubeconfig_that_is_meant(
+def test_contexts_are_completed_from_the_selected_kubeconfig(
     kubeconfig: Path, tmp_path: Path
 ) -> None:
     write(kubeconfig, "kapy", "kapy-two", "other")

@@ -113,7 +113,7 @@ def test_a_missing_argument_shows_the_help(
 @pytest.mark.parametrize(
     "arguments", [["get"], ["get", "nonsense"], ["alpha", "rollout", "undo", "x"], ["help", "get"]]
 )
-def test_a_group_without_a_command_that_it_knows_prints_its_help(
+def test_a_group_without_a_known_command_prints_its_help(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(arguments) == 0

@@ -187,6 +187,6 @@ def test_a_management_cluster_that_cannot_be_reached_is_reported(
     assert "cannot reach 127.0.0.1:1: Connection refused" in capsys.readouterr().err
 
 
-def test_a_full_disk_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_full_disk_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert generate("provider", "-i", "acme", "--write-to", "/dev/full") == 1
     assert "open /dev/full: no space left on device" in capsys.readouterr().err

@@ -53,9 +53,7 @@ def test_invalid_arguments_are_reported_in_one_sentence(
     assert said in err
 
 
-def test_one_of_several_moves_has_to_be_named(
-    capsys: pytest.CaptureFixture[str], home: Path
-) -> None:
+def test_one_of_several_moves_must_be_named(capsys: pytest.CaptureFixture[str], home: Path) -> None:
     for name in "ab":
         begun = MoveStarted(name, Mode.CLUSTERS, f"ns-{name}", Place(), Place())
         Journal.new(home / "kapy" / "moves" / f"{name}.jsonl", begun).close()

@@ -20,7 +20,9 @@ FREE = {"enough": 1 << 20, "too little": 10}
 
 
 @pytest.mark.parametrize("free", FREE)
-def test_a_full_disk_is_told(free: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported(
+    free: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     disk = SimpleNamespace(f_bavail=FREE[free], f_frsize=4096)
     monkeypatch.setattr(os, "statvfs", lambda _: disk)
     folder = Folder(tmp_path)

@@ -61,7 +61,7 @@ NOTE = {"metadata": {"name": "a b"}}
 
 
 @pytest.mark.sockets
-def test_it_answers_as_the_asynchronous_one_does() -> None:
+def test_the_blocking_client_answers_like_the_asynchronous_one() -> None:
     with answering((200, {}, NOTE)) as (client, request):
         assert run_without_loop(client.get(CONFIG_MAPS, Key("x", "a b"))) == NOTE
     assert request == ["/p/api/v1/namespaces/x/configmaps/a%20b Bearer t"]
@@ -82,7 +82,7 @@ def test_a_refusal_is_its_error() -> None:
 
 
 @pytest.mark.sockets
-def test_nobody_there_is_unreachable() -> None:
+def test_an_address_without_a_server_is_unreachable() -> None:
     with pytest.raises(Unreachable, match=r"127\.0\.0\.1:1: Connection refused"):
         run_without_loop(
             Client(BlockingApiTransport(Kubeconfig("http://127.0.0.1:1"))).get(

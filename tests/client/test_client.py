@@ -216,7 +216,7 @@ async def test_a_failure_is_the_exception_of_its_kind(error: ApiError) -> None:
     assert len(server.asked) == 1
 
 
-async def test_no_answer_goes_up_and_is_not_tried_again() -> None:
+async def test_a_request_without_an_answer_raises_and_is_not_retried() -> None:
     server = Server(Unreachable("refused"))
     with pytest.raises(Unreachable):
         await Client(server).get(Widget, KEY)

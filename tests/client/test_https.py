@@ -265,7 +265,7 @@ def test_unusable_credentials_are_reported_in_one_sentence(
 
 
 @pytest.mark.sockets
-async def test_nobody_at_the_address_is_unreachable() -> None:
+async def test_an_address_without_a_server_is_unreachable() -> None:
     transport = ApiTransport(Kubeconfig("http://127.0.0.1:1"))
     with pytest.raises(Unreachable, match=r"cannot reach 127\.0\.0\.1:1"):
         await transport(Request("GET", "/version"))

@@ -71,7 +71,7 @@ class Probed(Remote):
         return Reply(200, {"probed": request.path})
 
 
-async def test_a_probe_goes_the_cheapest_way_that_it_is_let() -> None:
+async def test_a_probe_takes_the_cheapest_allowed_way() -> None:
     ask = Request("GET", "/version")
     paced = RateLimited(Probed(), qps=1, burst=1)
     assert (await paced.probe(ask)).body == {"probed": "/version"}

@@ -70,7 +70,7 @@ async def test_a_server_that_has_enough_is_left_alone_for_as_long_as_it_says() -
     assert paced.pace <= 50
 
 
-async def test_it_asks_little_while_the_server_refuses_and_is_fast_again_afterwards() -> None:
+async def test_few_requests_are_sent_while_the_server_refuses() -> None:
     server = Busy()
     paced = RateLimited(server, qps=100, burst=200)
 
@@ -111,7 +111,7 @@ async def test_throttling_is_reported_until_the_server_accepts_more() -> None:
     assert paced.problem == ""
 
 
-async def test_a_pod_that_may_not_be_evicted_yet_slows_nobody_down() -> None:
+async def test_a_refused_eviction_slows_down_no_other_request() -> None:
     server = Busy()
     server.refusing, server.after = True, {}
     paced = RateLimited(server, qps=100, burst=200)

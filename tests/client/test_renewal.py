@@ -235,7 +235,7 @@ def test_a_kubeconfig_names_a_program_beside_it(tmp_path: Path) -> None:
         ({"apiVersion": VERSION, "command": "x", "interactiveMode": "Always"}, "is Always"),
     ],
 )
-def test_a_program_that_cannot_be_run_is_told(
+def test_a_credential_plugin_that_cannot_be_run_is_reported(
     tmp_path: Path, exec_config: Document, words: str
 ) -> None:
     (tmp_path / "config").write_text(config({"exec": exec_config}))
@@ -248,7 +248,7 @@ def test_a_kubeconfig_out_of_a_secret_runs_no_program() -> None:
         parse(config({"exec": {"apiVersion": VERSION, "command": "rm"}}))
 
 
-def test_users_may_have_a_password_or_act_as_somebody_else() -> None:
+def test_users_may_have_a_password_or_impersonate_others() -> None:
     kubeconfig = parse(
         config(
             {

@@ -226,7 +226,7 @@ async def test_cert_manager_is_installed_and_upgraded_as_upstream_does(tmp_path:
     assert after["metadata"]["uid"] != before["metadata"]["uid"]
 
 
-async def test_a_cert_manager_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+async def test_a_foreign_cert_manager_is_left_alone(tmp_path: Path) -> None:
     async with management_cluster() as client:
         config = configured(tmp_path, "v1.21.1")
         assert (await cert_manager.plan(client, config)).external

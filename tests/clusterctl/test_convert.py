@@ -161,7 +161,7 @@ def test_other_documents_pass_and_are_as_written_where_they_have_comments() -> N
     assert rest.endswith("---\napiVersion: a/v1\nkind: B\n")
 
 
-def test_a_comment_on_a_line_that_is_folded_goes_above_it() -> None:
+def test_a_comment_on_a_folded_line_moves_above_it() -> None:
     words = " ".join(["word"] * 30)
     text = convert(
         "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\n"

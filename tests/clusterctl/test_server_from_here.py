@@ -98,7 +98,7 @@ def client(*, refused: bool = False) -> Client:
     return Client(answer)
 
 
-async def test_the_server_is_replaced_by_the_way_that_the_console_knows() -> None:
+async def test_the_server_address_is_replaced_by_that_of_the_console() -> None:
     console = PaperConsole(URL)
     text = await usable_kubeconfig(client(), CLUSTER, kubeconfig(), lambda _: console)
     access = parse(text)

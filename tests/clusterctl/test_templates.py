@@ -213,7 +213,7 @@ async def test_a_cluster_class_comes_before_the_cluster_that_is_made_of_it(
     assert template.variables["CLASS_SIZE"] == "large"
 
 
-async def test_a_cluster_class_of_another_namespace_goes_there(tmp_path: Path) -> None:
+async def test_a_cluster_class_of_another_namespace_is_generated_there(tmp_path: Path) -> None:
     config = released(tmp_path, CLASS_NAMESPACE="classes")
     template = await generated(config, FromRepository(ACME, "topology"))
     assert [obj["metadata"]["namespace"] for obj in template.objects] == [

@@ -198,7 +198,7 @@ async def test_an_upgrade_that_would_break_is_refused_with_its_reason(
         assert (await client.list(DEPLOYMENTS)).items == before.items
 
 
-async def test_two_instances_of_a_provider_are_told(releases: Releases) -> None:
+async def test_two_instances_of_a_provider_are_reported(releases: Releases) -> None:
     releases.add(*ACME, "v1.0.1")
     async with management_cluster() as client:
         await init(client, releases)
@@ -223,7 +223,7 @@ async def test_a_version_that_is_missing_is_reported_before_anything_is_stopped(
         assert (await client.get(DEPLOYMENTS, MANAGER))["spec"]["replicas"] == 1
 
 
-async def test_a_dropped_version_is_migrated_before_it_goes() -> None:
+async def test_a_dropped_version_is_migrated_before_the_upgrade() -> None:
     """Objects are written anew, and the CRD says that only one version is stored."""
     old = crd("example.com", "Thing", versions=("v1", "v2"))
     new = crd("example.com", "Thing", versions=("v2",))

@@ -37,7 +37,7 @@ def machine() -> Machine:
     return Machine(spec=spec)
 
 
-def test_they_are_kept_in_the_deprecated_part_of_a_status_ready_first() -> None:
+def test_v1beta1_conditions_are_stored_as_deprecated_with_ready_first() -> None:
     value = machine()
     for type_ in ("NodeHealthy", "Ready", "BootstrapReady"):
         set_condition(conditions_of(value), true(type_), NOW)

@@ -319,7 +319,7 @@ async def test_events_of_containers_are_followed(engine: Engine, server: EngineS
         await engine.follow("io.x-k8s.kind.cluster", containers.append)
 
 
-async def test_nobody_listens(tmp_path: Path) -> None:
+async def test_an_engine_that_does_not_listen_is_reported(tmp_path: Path) -> None:
     async with Engine(f"unix://{tmp_path}/none.sock") as engine:
         with pytest.raises(EngineUnreachable, match=r"none\.sock.*start Docker or Podman"):
             await engine.info()
@@ -344,9 +344,7 @@ async def test_podman_keeps_no_volume_of_a_container(engine: Engine, server: Eng
     ]
 
 
-async def test_of_two_networks_of_one_name_one_is_kept(
-    engine: Engine, server: EngineServer
-) -> None:
+async def test_the_duplicate_of_a_network_is_removed(engine: Engine, server: EngineServer) -> None:
     """Docker makes two where two programs ask at the same time."""
     both = [{"Name": "kind", "Id": element} for element in ("bb", "aa", "cc")]
     other = {"Name": "kind-of", "Id": "dd"}

@@ -78,7 +78,7 @@ def test_an_engine_error_is_one_bounded_line() -> None:
     assert len(text) < MAX_QUOTED + 100
 
 
-def test_a_socket_of_somebody_else() -> None:
+def test_a_socket_without_permission_is_reported() -> None:
     error = OSError("cannot connect")
     error.__cause__ = PermissionError(13, "Permission denied")
     assert "usermod -aG docker" in str(unreachable("unix:///s", error))

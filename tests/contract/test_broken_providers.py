@@ -215,7 +215,7 @@ async def test_a_crd_without_a_contract_is_reported_until_it_has_one(
     assert result.message == "FakeMachine status.initialization.provisioned is false"
 
 
-async def test_a_kind_that_nobody_installed_is_waited_for(plane: Stage) -> None:
+async def test_a_kind_that_is_not_installed_is_awaited(plane: Stage) -> None:
     definition = await plane.client.get(CRDS, Key("", INFRA_CLUSTERS.group_resource))
     await plane.client.delete(CRDS, Key("", INFRA_CLUSTERS.group_resource))
     await plane.create(cluster())

@@ -132,7 +132,7 @@ def test_unset_fields_are_none_unless_required() -> None:
         (at("spec.providerID", 7), ".spec.providerID: expected a string, got integer"),
     ],
 )
-def test_a_wrong_type_is_told_with_its_path(document: Document, message: str) -> None:
+def test_a_wrong_type_is_reported_with_its_path(document: Document, message: str) -> None:
     with pytest.raises(WrongType) as caught:
         _ = InfraMachine(document).provider_id
     assert str(caught.value) == message

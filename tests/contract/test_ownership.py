@@ -51,7 +51,7 @@ def test_a_reference_is_added_or_corrected(
     assert patch == {"metadata": results}
 
 
-def test_the_controller_of_somebody_else_stays() -> None:
+def test_a_foreign_controller_reference_stays() -> None:
     with pytest.raises(OwnedByAnother, match="already owned by another Cluster controller other"):
         ownership_patch(thing(owner("other", controller=True)), owner(controller=True))
 

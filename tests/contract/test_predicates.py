@@ -43,7 +43,7 @@ def test_others_wait_for_it(after: Document) -> None:
         thing(spec={}, metadata={"resourceVersion": "2", "managedFields": []}),
     ],
 )
-def test_it_is_only_told(after: Document) -> None:
+def test_status_changes_do_not_unblock(after: Document) -> None:
     assert list(unblocking_only(own_key)(Change(thing(spec={}), after))) == []
 
 

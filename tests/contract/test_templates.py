@@ -73,7 +73,7 @@ def test_a_template_tells_its_labels() -> None:
 
 
 @pytest.mark.parametrize("spec", [{}, {"template": {}}, {"template": None}, None])
-def test_of_a_template_that_says_nothing_an_object_is_made_that_says_nothing(spec: Any) -> None:
+def test_a_template_without_a_spec_makes_an_object_without_one(spec: Any) -> None:
     source = {**template({}), "spec": spec}
     document = clone_template(source, name="one", namespace="ns", cluster_name="c")
     assert document["kind"] == "FooMachine"

@@ -72,7 +72,7 @@ async def owners(plane: Stage) -> dict[str, list[Document]]:
     return result
 
 
-async def test_they_are_put_right(plane: Stage) -> None:
+async def test_owner_references_are_restored(plane: Stage) -> None:
     await running_cluster(plane)
     await plane.create(*everything())
     await plane.settle(10)

@@ -31,7 +31,7 @@ def shell(tmp_path: Path) -> Shell:
 
 
 @pytest.mark.sockets
-def test_one_command_ends_with_an_available_cluster(shell: Shell) -> None:
+def test_quickstart_ends_with_an_available_cluster(shell: Shell) -> None:
     out = shell.ok("kapy", "quickstart", "--exit", "--port", "0")
     lines = out.splitlines()
     assert "\x1b" not in out

@@ -122,7 +122,7 @@ async def test_handlers_hear_of_each_object_once_and_in_order() -> None:
         assert heard == ["~a", "-b", "+c"]
 
 
-async def test_a_handler_that_fails_stops_nobody() -> None:
+async def test_a_failing_handler_does_not_stop_the_others() -> None:
     heard: list[Key] = []
 
     def fail(change: Change) -> None:
@@ -138,7 +138,7 @@ async def test_a_handler_that_fails_stops_nobody() -> None:
         assert [key.name for key in heard] == ["a", "b"]
 
 
-async def test_a_write_is_read_back_at_once_and_heard_once() -> None:
+async def test_a_write_is_read_back_at_once_and_delivered_once() -> None:
     heard: list[Change] = []
     async with running() as here:
         await here.cache.wait_for_sync()

@@ -236,7 +236,7 @@ async def test_cancelling_awaits_the_running_reconciles() -> None:
     assert len(asyncio.all_tasks()) == 1
 
 
-async def test_a_failure_in_the_moment_of_cancelling_keeps_nobody_at_work() -> None:
+async def test_a_failure_during_cancellation_does_not_keep_a_worker_running() -> None:
     """Of the two, a TaskGroup tells only the failure (CPython before 3.13)."""
     began: list[Key] = []
 

@@ -282,7 +282,7 @@ async def test_removing_the_last_finalizer_ends_the_object_and_writes_no_status(
 
 
 @pytest.mark.parametrize("deleting", [True, False])
-async def test_an_object_that_is_gone_is_an_error_only_when_nobody_deleted_it(
+async def test_a_missing_object_is_an_error_unless_it_was_being_deleted(
     deleting: bool,
 ) -> None:
     stamp = {"finalizers": ["x"], "deletionTimestamp": "2026-01-01T00:00:00Z"} if deleting else {}

@@ -166,7 +166,7 @@ async def test_a_refused_event_is_dropped_at_once() -> None:
         assert server.requests == 1
 
 
-async def test_a_full_queue_drops_the_oldest_and_nobody_waits() -> None:
+async def test_a_full_queue_drops_the_oldest_event_without_waiting() -> None:
     async with recording() as (recorder, server):
         for number in range(1500):
             about = {**MACHINE, "metadata": {"name": f"m{number}", "namespace": "default"}}

@@ -134,7 +134,7 @@ def none_at_once(first: Candidate, second: Candidate) -> bool:
     return not first.wrote or not second.wrote or max(first.wrote) < min(second.wrote)
 
 
-async def test_one_of_two_works_and_hands_over_when_it_is_told_to_stop() -> None:
+async def test_a_stopped_leader_hands_over_to_the_other_candidate() -> None:
     async with stage() as here:
         item = here.candidate("one")
         await asyncio.sleep(3)
@@ -168,7 +168,7 @@ async def test_a_leader_that_died_is_followed_when_its_lease_is_over() -> None:
         assert 10 < two.wrote[0] - died <= 16
 
 
-async def test_a_leader_that_is_cut_off_ends_before_somebody_else_begins() -> None:
+async def test_a_disconnected_leader_ends_before_another_begins() -> None:
     async with stage() as here:
         item = here.candidate("one")
         await asyncio.sleep(3)
@@ -268,7 +268,7 @@ async def test_a_leader_that_slept_writes_nothing_when_it_wakes_up() -> None:
         assert len(item.wrote) > wrote
 
 
-async def test_a_lease_that_somebody_took_is_lost_at_once() -> None:
+async def test_a_lease_taken_by_another_is_lost_at_once() -> None:
     async with stage() as here:
         here.candidate("one")
         await asyncio.sleep(3)

@@ -130,7 +130,7 @@ def state(version: int, **status: Any) -> Document:
         pytest.param(state(2, a=1), (0, 2), False, id="and what came before"),
     ],
 )
-def test_a_change_is_ours_when_nobody_else_had_a_part_in_it(
+def test_a_change_is_an_own_write_if_nobody_else_took_part(
     answer: Document, change: tuple[int, int], *, ours: bool
 ) -> None:
     own = OwnWrites()

@@ -45,12 +45,12 @@ def conditions_of(document: Document) -> dict[str, str]:
 
 
 @given(documents(), documents())
-def test_without_a_change_of_ours_all_is_theirs(base: Document, theirs: Document) -> None:
+def test_without_an_own_change_the_merge_equals_theirs(base: Document, theirs: Document) -> None:
     assert three_way_merge(base, base, theirs) == theirs
 
 
 @given(documents(), documents())
-def test_without_a_change_of_theirs_all_is_ours(base: Document, ours: Document) -> None:
+def test_without_a_foreign_change_the_merge_equals_ours(base: Document, ours: Document) -> None:
     assert three_way_merge(base, ours, base) == ours
 
 
@@ -71,7 +71,7 @@ def test_finalizers_are_a_set_that_both_add_to_and_take_from(
 
 
 @given(documents(), documents(), documents())
-def test_of_a_condition_ours_wins_where_we_changed_it(
+def test_an_own_change_of_a_condition_wins(
     base: Document, ours: Document, theirs: Document
 ) -> None:
     was, mine, yours = map(conditions_of, (base, ours, theirs))

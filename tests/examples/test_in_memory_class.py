@@ -46,7 +46,7 @@ VALUES = {
 @pytest.mark.parametrize(
     ("which", "through"), [("topology", []), ("scale", ["v1.35.0", "v1.36.1"])]
 )
-async def test_its_clusters_become_ready_and_upgrade_as_it_plans(
+async def test_clusters_of_the_class_become_ready_and_follow_the_upgrade_plan(
     which: str, through: list[str]
 ) -> None:
     post = InProcess(scale=example("in_memory_class"))

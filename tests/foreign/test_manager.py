@@ -143,7 +143,7 @@ class Cluster:
         self.custom.patch_namespaced_custom_object(*capybara, {"spec": {"topology": topology}})
 
 
-def test_it_counts_applies_tells_and_hands_over(shell: Shell, manager: Path) -> None:
+def test_a_kopf_operator_counts_applies_reports_and_hands_over(shell: Shell, manager: Path) -> None:
     cluster = Cluster(shell)
     definitions = cluster.dynamic.resources.get(kind="CustomResourceDefinition")
     definitions.create(body=HERDS)

@@ -59,7 +59,7 @@ def said(program: Program) -> str:
     return until("the program begins", lambda: program.log.read_text().strip()).split()[0]
 
 
-def test_a_webhook_is_asked_at_the_place_that_was_told(tmp_path: Path) -> None:
+def test_a_webhook_is_called_at_the_configured_address(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     bundle = certified(tmp_path)
     with running(shell, "guard", sys.executable, GUARD, "tls.crt", "tls.key") as guard:

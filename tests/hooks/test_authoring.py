@@ -236,7 +236,7 @@ async def test_other_paths_of_an_extension_server(
     assert (await called(Application(extension), method, path))[0] == status
 
 
-async def test_it_is_not_ready_while_it_stops(extension: Extension) -> None:
+async def test_a_stopping_extension_is_not_ready(extension: Extension) -> None:
     application = Application(extension)
     application.ready = False
     assert (await called(application, "GET", "/readyz"))[0] == 503

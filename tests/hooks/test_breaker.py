@@ -59,7 +59,7 @@ async def test_a_few_failures_are_forgiven(herd: Herd) -> None:
     assert not herd.is_refused("b")
 
 
-async def test_one_tries_and_all_follow_when_it_gets_an_answer(herd: Herd) -> None:
+async def test_one_trial_call_closes_the_breaker_for_all(herd: Herd) -> None:
     for _ in range(FAILURE_THRESHOLD):
         herd.fails("a")
     assert all(herd.is_refused(key) for key in ("b", "c", "d"))
@@ -75,7 +75,7 @@ async def test_one_tries_and_all_follow_when_it_gets_an_answer(herd: Herd) -> No
     assert all(later - before >= WAKE_INTERVAL * 0.99 for before, later in pairwise(times))
 
 
-async def test_nobody_is_held_longer_than_stated(herd: Herd) -> None:
+async def test_a_call_waits_no_longer_than_stated(herd: Herd) -> None:
     for _ in range(FAILURE_THRESHOLD):
         herd.fails("a")
     for _ in range(12):
@@ -97,7 +97,7 @@ async def test_abandoned_calls_delay_nobody(herd: Herd) -> None:
     assert herd.woken[100:] == [(herd.woken[-1][0], "99")]
 
 
-async def test_while_somebody_tries_nobody_else_is_woken(herd: Herd) -> None:
+async def test_one_trial_call_runs_at_a_time(herd: Herd) -> None:
     for _ in range(FAILURE_THRESHOLD):
         herd.fails("a")
     assert herd.is_refused("b")

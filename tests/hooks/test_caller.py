@@ -104,7 +104,7 @@ def waits(seconds: int, message: str = "") -> Document:
     return {"retryAfterSeconds": seconds, "message": message}
 
 
-async def test_nobody_is_registered() -> None:
+async def test_a_hook_without_handlers_passes() -> None:
     assert await Plane().create() == RetryResponse()
 
 

@@ -38,7 +38,7 @@ async def test_only_administrators_see_them() -> None:
                 pass
 
 
-async def test_a_plane_that_calls_nobody_reports_it() -> None:
+async def test_a_plane_without_hook_calls_reports_it() -> None:
     async with management_plane(Settings(), clock=loop_clock()) as plane:
         with pytest.raises(HookError, match="whose feature gate RuntimeSDK is closed"):
             async with calls(plane.client):

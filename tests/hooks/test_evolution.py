@@ -97,7 +97,7 @@ def without(name: str) -> Catalog:
     return Catalog(hook for hook in own_catalog() if hook.name != name)
 
 
-def test_a_hook_goes_only_after_its_time() -> None:
+def test_a_hook_is_removed_only_after_its_deprecation_period() -> None:
     document = read_snapshot("v1.14.0")
     promised = next(hook for hook in document["hooks"] if hook["hook"] == "BeforeClusterCreate")
     assert "was removed" in violations(without("BeforeClusterCreate"), document, release=NEXT)[0]

@@ -43,7 +43,7 @@ async def test_the_answers_of_the_guide_are_right(module: dict[str, Any]) -> Non
     assert (agreed.status, agreed.retry_after_seconds) == ("Success", 0)
 
 
-async def test_its_patches_are_patches(module: dict[str, Any]) -> None:
+async def test_the_patches_of_the_guide_are_valid(module: dict[str, Any]) -> None:
     request = made(GENERATE_PATCHES)
     assert request.items
     request.items[0].object = {

@@ -171,7 +171,7 @@ async def test_failed_calls_are_reported(
     assert not said or str(caught.value) == said
 
 
-async def test_nobody_listens_there_and_no_such_host(tmp_path: Path) -> None:
+async def test_an_address_without_a_server_or_name_is_reported(tmp_path: Path) -> None:
     async with server(answer(b""), OWN, tmp_path) as port:
         pass
     for host, message in (

@@ -148,7 +148,7 @@ async def test_variables_have_types(
     assert (response.status, response.message) == ("Failure", sentence)
 
 
-async def test_templates_can_be_looked_at(extension: Extension) -> None:
+async def test_templates_can_be_read(extension: Extension) -> None:
     items = [{"holderReference": holder(), "object": template("DevMachineTemplate")}, None]
     request = msgspec.convert({"items": items}, ValidateTopologyRequest)
     response = await ask(extension, VALIDATE_TOPOLOGY, request, "check")

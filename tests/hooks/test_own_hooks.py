@@ -96,7 +96,7 @@ async def test_a_hook_of_a_provider_is_discovered_and_called(acme: Any) -> None:
     assert answer == RetryResponse.wait(60, "herd is grazing")
 
 
-def test_hooks_of_others_change_nothing_of_ours(acme: Any) -> None:
+def test_foreign_hooks_do_not_change_built_in_ones(acme: Any) -> None:
     assert violations(full_catalog(), read_snapshot("v1.14.0"), release="v1.15.0") == []
     assert full_catalog().get("hooks.acme.example.com/v1alpha1", "BeforeMilking") is not None
 

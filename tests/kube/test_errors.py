@@ -38,7 +38,7 @@ def test_a_status_becomes_the_narrowest_error(
     assert error.status() == status
 
 
-def test_one_cause_stands_alone_and_several_stand_in_brackets() -> None:
+def test_a_single_cause_has_no_brackets() -> None:
     causes = [required("spec.name"), invalid("spec.size", -1, "must be positive")]
     value = Invalid.of("Widget", "example.com", "w", causes[:1])
     two = Invalid.of("Widget", "example.com", "w", causes)

@@ -65,7 +65,7 @@ def _decoding(path: Path) -> Iterator[int]:
             yield node.lineno
 
 
-def test_nobody_else_decodes_json_that_may_be_anybody_s() -> None:
+def test_foreign_json_is_decoded_in_one_module_only() -> None:
     results = {
         name: lines
         for path in SOURCES.rglob("*.py")

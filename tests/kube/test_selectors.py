@@ -83,7 +83,7 @@ def test_a_key_and_a_value_must_be_good() -> None:
 
 
 @pytest.mark.parametrize("text", ["a=b", "a in (b,c),!d,e", "x>5", "a!=b,z notin (y)"])
-def test_a_selector_says_itself_as_it_was_said(text: str) -> None:
+def test_a_selector_is_printed_as_it_was_written(text: str) -> None:
     assert str(parse_labels(text)) == text
 
 

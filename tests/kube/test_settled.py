@@ -83,7 +83,7 @@ def test_an_apply_by_another_manager_is_not_a_no_op(manager: str) -> None:
         ("metadata.ownerReferences", [{"uid": "o", "name": "renamed", "kind": "K"}]),
     ],
 )
-def test_a_value_that_somebody_changed_has_to_be_applied(path: str, value: Any) -> None:
+def test_a_foreign_change_of_a_value_has_to_be_applied(path: str, value: Any) -> None:
     assert not is_no_op(changed(LIVE, path, value), INTENT, "us")
 
 

@@ -45,7 +45,7 @@ def test_each_management_cluster_keeps_its_limits(fleet: Fleet) -> None:
 
 
 @given(FLEETS)
-def test_one_management_cluster_less_would_break_a_limit(fleet: Fleet) -> None:
+def test_a_management_cluster_less_would_exceed_a_limit(fleet: Fleet) -> None:
     need = sharded(fleet, FIGURES)
     fewer = need.management_clusters - 1
     if not fewer:

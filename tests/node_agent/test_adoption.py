@@ -71,20 +71,20 @@ async def test_a_process_is_found_again(tmp_path: Path) -> None:
         assert (await running.ended()).code == 137, "nobody has seen how it ended"
 
 
-async def test_one_that_is_to_be_told_something_else_is_ended(tmp_path: Path) -> None:
+async def test_a_process_with_changed_arguments_is_stopped(tmp_path: Path) -> None:
     async with started(tmp_path) as record:
         assert await processes(tmp_path).find(config(tmp_path, "--more")) is None
         assert not record.is_alive
 
 
-async def test_a_process_id_of_another_process_is_not_taken_for_it(tmp_path: Path) -> None:
+async def test_a_reused_process_id_is_not_adopted(tmp_path: Path) -> None:
     async with started(tmp_path) as record:
         records.write(config(tmp_path).folder, replace(record, began="1"))
         assert await processes(tmp_path).find(config(tmp_path)) is None
         assert record.is_alive
 
 
-async def test_one_that_a_full_disk_keeps_from_being_recorded_does_not_continue(
+async def test_an_unrecorded_process_is_stopped_on_a_full_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     children: list[asyncio.subprocess.Process] = []
@@ -106,7 +106,7 @@ async def test_one_that_a_full_disk_keeps_from_being_recorded_does_not_continue(
     assert all(child.returncode is not None for child in children)
 
 
-async def test_processes_of_pods_that_are_gone_end(tmp_path: Path) -> None:
+async def test_processes_of_deleted_pods_are_stopped(tmp_path: Path) -> None:
     async with started(tmp_path) as record:
         end_leftovers(tmp_path, {"u-1"})
         assert record.is_alive

@@ -134,7 +134,7 @@ async def test_two_programs_with_one_port_run_beside_each_other(
             await third.stop(5)
 
 
-async def test_where_nobody_can_look_a_port_in_use_is_reported_before(
+async def test_a_port_in_use_is_reported_where_binds_cannot_be_observed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refused(_: list[str]) -> bool:

@@ -111,7 +111,7 @@ async def test_invalid_commands_are_refused(
             await client.open(protocol=protocol)
 
 
-async def test_a_client_that_goes_ends_the_wait_for_its_command(
+async def test_a_disconnected_client_ends_the_wait_for_its_command(
     tmp_path: Path, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     removal = asyncio.Event()

@@ -104,7 +104,7 @@ def test_paths_of_mounts_become_those_of_the_host() -> None:
     ]  # fmt: skip
 
 
-def test_a_single_program_elects_nobody() -> None:
+def test_a_single_program_needs_no_leader_election() -> None:
     assert without_leader_election(["--leader-elect", "--leader-elect-lease-duration=1s"]) == [
         "--leader-elect=false",
         "--leader-elect-lease-duration=1s",

@@ -166,7 +166,7 @@ async def test_an_address_is_free_when_the_containers_are_removed(stage: Stage) 
     assert (await stage.config(runtime)).address == "172.20.0.2"
 
 
-async def test_an_address_that_another_container_has_is_waited_for_and_told(stage: Stage) -> None:
+async def test_an_address_in_use_is_awaited_and_reported(stage: Stage) -> None:
     runtime = stage.runtime()
     strange = await runtime.start(await stage.config(runtime, other("u-0")))
     (stage.agent / NAME).unlink()

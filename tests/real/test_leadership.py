@@ -18,7 +18,7 @@ from tests.real.writes import one_after_the_other, writes
 
 @pytest.mark.sockets
 @pytest.mark.usefixtures("installed")
-async def test_one_works_until_it_stops_sleeps_is_cut_off_or_dies_and_writes_nothing_more(
+async def test_a_leader_writes_nothing_after_it_stopped_slept_or_was_cut_off(
     there: Place, client: Client, namespace: str, forks: Stable
 ) -> None:
     log = audit_of(there)

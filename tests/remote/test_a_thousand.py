@@ -127,7 +127,7 @@ async def test_fifty_dead_clusters_of_a_thousand_cost_the_others_nothing() -> No
         assert max(here.asked[number] for number in DEAD) <= 12  # probes, and a few tries
 
 
-async def test_those_that_were_dead_before_hold_up_no_first_connection() -> None:
+async def test_dead_clusters_delay_no_first_connection() -> None:
     last: list[float] = []
     for some_are_dead in (False, True):
         here = Fleet()

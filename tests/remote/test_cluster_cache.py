@@ -91,7 +91,7 @@ async def test_a_server_that_never_answers_does_not_keep_the_others_waiting() ->
         assert "no answer within 5 seconds" in here.connections.health(Key("default", "c3")).reason
 
 
-async def test_a_cluster_nobody_dials_is_tried_again() -> None:
+async def test_a_lost_connection_is_retried() -> None:
     async with running() as here:
         here.management.put(secret("one"))
         await asyncio.sleep(5)
@@ -180,7 +180,7 @@ async def test_managed_fields_of_nodes_are_not_cached() -> None:
         ]
 
 
-async def test_a_secret_that_goes_takes_the_connection_and_its_tasks_with_it() -> None:
+async def test_a_deleted_secret_ends_the_connection_and_its_tasks() -> None:
     async with running() as here:
         for name in ("one", "two"):
             here.clusters[name] = Workload()

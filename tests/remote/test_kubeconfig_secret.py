@@ -41,7 +41,7 @@ def with_text(text: bytes) -> Document:
     return {"metadata": {"name": "c1-kubeconfig", "namespace": "ns"}, "data": data}
 
 
-def test_it_reaches_the_cluster_as_its_administrator(ca: KeyPair) -> None:
+def test_the_kubeconfig_is_that_of_an_administrator(ca: KeyPair) -> None:
     secret = made(ca)
     assert secret["metadata"]["name"] == "c1-kubeconfig"
     config = load(secret_value(secret, "value") or b"")
@@ -66,7 +66,7 @@ def test_a_kubeconfig_limited_by_its_ca_is_not_renewed_repeatedly(remaining: tim
     assert not needs_renewal({**secret, "data": data}, now)
 
 
-def test_it_is_renewed_at_half_of_its_life(ca: KeyPair) -> None:
+def test_the_kubeconfig_is_renewed_at_half_of_its_life(ca: KeyPair) -> None:
     secret = made(ca)
     half = next_renewal(secret)
     assert half == NOW + YEAR / 2

@@ -34,7 +34,7 @@ async def test_over_a_network_a_connection_is_probed_and_lost_after_five_failure
         assert here.connected(ONE)
 
 
-async def test_where_nobody_asks_how_it_fares_a_connection_is_probed_when_it_fails() -> None:
+async def test_an_unobserved_connection_is_probed_when_it_fails() -> None:
     async with running(probing=False) as here:
         here.clusters["one"] = workload = Workload(over_network=True)
         here.management.put(secret("one"))
@@ -90,7 +90,7 @@ async def test_refused_credentials_are_given_up_at_once() -> None:
         assert not here.connected(ONE)
 
 
-async def test_in_process_nothing_is_probed_until_somebody_gets_no_answer() -> None:
+async def test_an_in_process_cluster_is_probed_only_after_a_failure() -> None:
     async with running() as here:
         here.clusters["one"] = workload = Workload()
         here.management.put(secret("one"))

@@ -48,7 +48,7 @@ def patience(server: Server) -> tuple[RequestThrottle, list[float]]:
     return RequestThrottle(server, Random(1), note), recovered
 
 
-async def test_a_prompt_cluster_is_asked_as_often_as_anybody_likes() -> None:
+async def test_a_prompt_cluster_is_not_throttled() -> None:
     server = Server(0.02)
     patient, recovered = patience(server)
     async with asyncio.TaskGroup() as group:
@@ -157,7 +157,7 @@ async def test_a_refused_request_names_the_time_of_the_next_try(late: float) -> 
 
 
 @pytest.mark.parametrize("late", [2, 1000])
-async def test_a_slow_cluster_holds_up_nobody_else(late: float) -> None:
+async def test_a_slow_cluster_delays_no_other(late: float) -> None:
     """A thousand Machines of the slow cluster come first, ten workers do them all."""
     slow, quick = Server(late), Server(0.01)
     ways = {"slow": patience(slow)[0], "quick": patience(quick)[0]}

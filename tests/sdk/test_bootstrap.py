@@ -102,7 +102,7 @@ async def test_the_secret_follows_the_contract(scene: Scene) -> None:
     }
 
 
-async def test_one_machine_is_the_first_and_when_it_goes_another_one(scene: Scene) -> None:
+async def test_one_machine_is_the_first_and_is_replaced_when_deleted(scene: Scene) -> None:
     bench = scene.bench
     await bench.cluster("blue", provisioned=True)
     for name in ("plane-0", "plane-1"):

@@ -93,7 +93,7 @@ class Broken(PaperBoot):
         ),
     ],
 )
-async def test_a_provider_that_fails_is_asked_again_and_its_failure_is_told(
+async def test_a_failing_provider_is_called_again_and_its_failure_reported(
     error: Exception, message: str, event: str
 ) -> None:
     async with provider_bench([RESOURCE]) as bench:

@@ -83,7 +83,7 @@ def test_keys_of_service_accounts_have_no_certificate() -> None:
         assert problem(SERVICE_ACCOUNT, KeyPair(public, item)) == (NO_KEY if item else "")
 
 
-def test_of_an_etcd_elsewhere_no_authority_is_needed() -> None:
+def test_an_external_etcd_needs_no_authority() -> None:
     """Its certificate is trusted, and signs nothing here."""
     pair, other = leaf(), other_key()
     for purpose in (ETCD_CA, API_SERVER_ETCD_CLIENT):

@@ -325,7 +325,7 @@ async def test_a_provider_that_dies_after_any_write_continues_where_it_was() -> 
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_on_a_bad_day_it_comes_up_and_goes_nevertheless(seed: int) -> None:
+async def test_a_control_plane_is_created_and_deleted_despite_faults(seed: int) -> None:
     async with provider_bench([RESOURCE]) as bench:
         faults = Faults(bench.transport, seed=seed)
         async with life(bench, partial(_add, provider=PaperService()), faults):

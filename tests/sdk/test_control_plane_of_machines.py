@@ -225,7 +225,7 @@ async def test_an_obstacle_to_the_next_step_is_reported(scene: Scene) -> None:
     await scene.settled()
 
 
-async def test_a_machine_goes_when_the_provider_has_let_it_go(scene: Scene) -> None:
+async def test_a_machine_is_deleted_after_the_provider_released_it(scene: Scene) -> None:
     bench = scene.bench
     await begin(bench)
     await scene.settled()
@@ -242,7 +242,7 @@ async def test_a_machine_goes_when_the_provider_has_let_it_go(scene: Scene) -> N
     assert scene.stacks.left == [results[0]["metadata"]["name"]]
 
 
-async def test_deletion_takes_all_machines_and_asks_nobody_to_leave(scene: Scene) -> None:
+async def test_a_deletion_deletes_all_machines_without_the_leave_step(scene: Scene) -> None:
     bench = scene.bench
     await begin(bench)
     await scene.settled()

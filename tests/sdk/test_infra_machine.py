@@ -300,7 +300,7 @@ async def test_v1beta1_conditions_have_the_reports_of_the_provider() -> None:
             assert messages == dict.fromkeys(("Ready", "Folded", "Inked"), ("True", "", ""))
 
 
-async def test_a_provider_that_fails_is_asked_again_and_its_failure_is_told() -> None:
+async def test_a_failing_provider_is_called_again_and_its_failure_reported() -> None:
     async with provider_bench([RESOURCE]) as bench:
         cloud = Detailed()
         cloud.broken = True

@@ -232,7 +232,7 @@ async def test_machines_without_a_machine_are_let_go_too() -> None:
             assert not (await bench.client.list(SHEETS, "default")).items
 
 
-async def test_a_machine_that_its_machine_owns_wakes_its_pool_when_it_goes() -> None:
+async def test_the_deletion_of_an_owned_machine_wakes_its_pool() -> None:
     looks: list[Key] = []
 
     async def look(of: Key) -> Result:

@@ -136,7 +136,7 @@ async def test_a_machine_comes_back_when_its_cluster_is_reached_and_when_its_nod
         assert await scene.registered("m-1") == {"providerID": "paper://m-1"}
 
 
-async def test_a_kubeconfig_that_goes_ends_the_connection() -> None:
+async def test_a_deleted_kubeconfig_ends_the_connection() -> None:
     async with playing() as scene:
         await scene.bench.client.create(SECRETS, secret("blue"))
         await scene.machine("m-0")

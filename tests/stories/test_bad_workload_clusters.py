@@ -117,7 +117,7 @@ async def endpoint(story: Story, namespace: str) -> str:
 
 
 @pytest.mark.parametrize("mood", [SILENT, SLOW, NONSENSE])
-async def test_a_bad_workload_cluster_holds_up_nobody_else(mood: str, weather: Weather) -> None:
+async def test_a_bad_workload_cluster_delays_no_other(mood: str, weather: Weather) -> None:
     async with running() as plane:
         story = Story(plane.client, [*own_kinds(), NAMESPACES, SECRETS, CONFIG_MAPS])
         await started(story, (*BAD, GOOD))

@@ -71,7 +71,7 @@ def is_settled(replicas: int, version: str) -> Any:
     return holds
 
 
-async def test_a_cluster_becomes_available_grows_is_upgraded_and_goes(story: Story) -> None:
+async def test_a_cluster_is_created_scaled_upgraded_and_deleted(story: Story) -> None:
     await story.create(in_a_page())
     await story.until(Cluster, CLUSTER, available)
     await story.until(MachineDeployment, WORKERS, lambda md: md.status.available_replicas == 2)

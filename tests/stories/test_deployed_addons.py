@@ -25,7 +25,7 @@ TEMPLATES = Resource(
 )
 
 
-async def test_nothing_happens_where_nobody_looks() -> None:
+async def test_addons_get_no_pods_while_nobody_reads_them() -> None:
     async with cluster() as (_, client):
         await client.list(PODS, "kube-system", labels="tier=control-plane")
         await unseen(client)

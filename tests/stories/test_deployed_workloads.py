@@ -14,7 +14,7 @@ from tests.stories.deployed import JOBS, STATEFUL_SETS, cluster, nodes_of, pods,
 SETS = Resource("apps", "v1", "replicasets", "ReplicaSet")
 
 
-async def test_a_pod_of_nobody_waits_for_its_test() -> None:
+async def test_a_pod_without_an_owner_waits_for_its_test() -> None:
     async with cluster() as (_, client):
         bare = {
             "apiVersion": "v1",

@@ -163,7 +163,7 @@ async def test_the_control_plane_upgrades_one_machine_at_a_time(story: Story) ->
     assert {machine.spec.version for machine in await control_planes(story)} == {"v1.35.0"}
 
 
-async def test_deletion_goes_in_order_and_leaves_nothing_behind(story: Story) -> None:
+async def test_a_deletion_proceeds_in_order_and_leaves_nothing_behind(story: Story) -> None:
     await started(story)
     await story.client.delete(Cluster, (await _present(story)).key)
     await story.until_gone(Cluster, CLUSTER)

@@ -15,7 +15,7 @@ def test_the_recording_has_these_sessions() -> None:
 
 
 @pytest.mark.parametrize("name", ["ext-life", "ext-inplace"])
-async def test_a_life_with_extensions_goes_as_it_was_recorded(name: str) -> None:
+async def test_a_life_with_extensions_matches_the_recording(name: str) -> None:
     """The story deletes its clusters itself. The test checks the calls afterwards."""
     result = await played(Recorded.read(name), Session(name))
     assert result.order == result.recorded_order

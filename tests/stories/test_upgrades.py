@@ -114,7 +114,7 @@ async def is_reconciled(story: Story) -> Cluster:
     )
 
 
-async def test_a_cluster_goes_over_several_minors_and_its_workers_take_one_step() -> None:
+async def test_a_cluster_is_upgraded_over_several_minors_with_one_step_of_its_workers() -> None:
     async with herd() as story:
         before = {machine.metadata.uid for machine in await story.all(Machine)}
         await upgrade(story, NEW)

@@ -220,7 +220,7 @@ async def test_an_answer_blocks_the_next_step_until_its_retry(
     assert not story.asked.calls.is_blocked_by(hook)
 
 
-async def test_hooks_that_nobody_serves_are_passed_and_not_owed_any_more() -> None:
+async def test_hooks_without_handlers_pass_and_are_no_longer_pending() -> None:
     story = await life(Extension(absent=frozenset(Hook)), plane=OLD, md=OLD, mp=OLD)
     for _ in range(6):
         assert await story.reconcile() == []
@@ -271,7 +271,7 @@ def calls(
     return HookCalls(wanted, extension, memory or HookCache(), write)
 
 
-async def test_with_the_gate_closed_nobody_is_asked_and_nothing_is_owed() -> None:
+async def test_with_the_gate_closed_no_hook_is_called_or_pending() -> None:
     written: list[str] = []
     closed = calls(cluster(), None, written)
     assert await closed.before_cluster_create()

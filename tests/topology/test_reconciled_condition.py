@@ -124,7 +124,7 @@ def test_a_topology_is_reconciled_or_says_why_not(
     assert condition_pair.legacy.reason == expected.get(reason, reason)
 
 
-def test_a_class_that_was_not_looked_at_since_it_changed_is_waited_for() -> None:
+def test_a_class_not_reconciled_since_its_change_is_awaited() -> None:
     result = found()
     assert result.cluster_class is not None
     result.cluster_class.metadata.generation = 2

@@ -108,7 +108,7 @@ def test_a_variable_is_set_once_in_the_old_values_too() -> None:
     assert [error.detail for error in errors] == ['variable "cpu" is set more than once'] * 2
 
 
-def test_names_are_quoted_as_go_does_and_problems_told_once() -> None:
+def test_names_are_quoted_as_in_go_and_problems_reported_once() -> None:
     missing = decode({"name": "\\", "definitions": []}, ClusterClassStatusVariable)
     errors = default_variables([], [missing, missing], PATH, create=True)[1]
     assert [error.detail.rpartition("valid: ")[2] for error in errors] == [

@@ -86,7 +86,7 @@ async def test_pages_of_large_objects_are_computed_beside_the_event_loop(
             assert (page.status, computed) == (200, expected)
 
 
-def test_the_size_of_documents_is_looked_at_up_to_a_limit_and_without_recursion() -> None:
+def test_the_size_of_documents_is_measured_up_to_a_limit_without_recursion() -> None:
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]

@@ -47,7 +47,7 @@ async def test_a_stream_reports_changes_no_faster_than_the_page_is_made() -> Non
 
 
 @on_virtual_time
-async def test_a_page_that_is_up_to_date_is_not_told_to_load_itself_again() -> None:
+async def test_a_current_page_is_not_reloaded() -> None:
     fleet, key = Fleet(None, [], Random(1)), Key("default", "a")  # type: ignore[arg-type]
     assert fleet.version != Fleet(None, [], Random(2)).version  # type: ignore[arg-type]
     fleet.put(key, cluster("a"))

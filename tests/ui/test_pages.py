@@ -232,7 +232,7 @@ async def test_assets_need_no_session_and_stay_with_the_browser(name: str) -> No
 
 
 @on_virtual_time
-async def test_a_failure_of_the_plane_goes_through_the_pages_as_it_is() -> None:
+async def test_a_failure_of_the_plane_is_shown_unchanged() -> None:
     pages = FleetPages(lambda _: None, clock=loop_clock())  # type: ignore[arg-type,return-value]
     with pytest.raises(KapyError, match="the port is taken"):
         async with pages.running():

@@ -104,7 +104,7 @@ def test_an_odd_url_shows_the_usual_table(parameters: dict[str, str]) -> None:
     assert query_of(parameters) == FleetQuery()
 
 
-def test_a_link_keeps_the_query_and_goes_back_to_the_first_page() -> None:
+def test_a_link_keeps_the_query_and_returns_to_the_first_page() -> None:
     query = FleetQuery(search="a&b=c", sort="name", page=3)
     assert query.url(page=4) == "?search=a%26b%3Dc&sort=name&page=4"
     assert query.toggled("name") == "?search=a%26b%3Dc&sort=-name"

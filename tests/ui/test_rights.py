@@ -67,7 +67,7 @@ class _Namespaces:
         return Reply(201, {"status": {"allowed": bool(attributes.get("namespace"))}})
 
 
-async def test_rights_in_namespaces_are_looked_up_in_parallel_and_the_rest_is_counted() -> None:
+async def test_permissions_in_namespaces_are_read_in_parallel_and_the_rest_counted() -> None:
     server = _Namespaces(MOST_NAMESPACES + 7)
     rights = Rights(Client(server), lambda: datetime(2026, 1, 1, tzinfo=UTC))
     names, untried = await rights.namespaces_with("list", CLUSTERS)

@@ -41,7 +41,7 @@ def test_ready_is_provisioned() -> None:
     assert "initialization" not in not_ready["status"]
 
 
-def test_false_that_was_said_stays_false() -> None:
+def test_an_explicit_false_stays_false() -> None:
     cluster = {
         "apiVersion": NEW,
         "kind": "DevCluster",

@@ -99,7 +99,7 @@ def tells(described: Described, value: Any) -> bool:
     return any(names(text, lower) for text in texts)
 
 
-def test_every_field_is_looked_at() -> None:
+def test_every_field_is_checked() -> None:
     assert {described.kind for described in ALL if described.version == STORED} == {
         kind.name for kind in KINDS
     }

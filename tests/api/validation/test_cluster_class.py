@@ -113,7 +113,7 @@ def test_a_good_class_and_a_good_cluster_are_good_and_may_stay() -> None:
     assert found(CLUSTER) == found(CLUSTER, CLUSTER) == []
 
 
-def test_nobody_has_a_class_while_the_gate_is_closed() -> None:
+def test_a_class_is_refused_while_the_gate_is_closed() -> None:
     assert named(validate(CLASS)) == [("Forbidden", "spec")]
 
 

@@ -215,7 +215,7 @@ async def test_requests_in_process_are_informed_too() -> None:
         assert "sourceIPs" not in event
 
 
-async def test_a_failure_that_nobody_foresaw_is_a_panic(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unexpected_exception_is_logged_as_panic(monkeypatch: pytest.MonkeyPatch) -> None:
     async with audited() as book:
         monkeypatch.setattr(book.server, "metrics", lambda: 1 / 0)
         assert (await book.call("GET", "/metrics")).status == 500

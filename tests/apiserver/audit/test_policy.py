@@ -90,7 +90,7 @@ def test_the_first_rule_that_matches_decides() -> None:
     assert last.omit_stages == {"Panic", "RequestReceived"}
 
 
-def test_a_rule_about_users_is_not_about_somebody_unknown() -> None:
+def test_a_rule_about_users_does_not_match_unauthenticated_requests() -> None:
     rules = parse_policy(policy({"level": "Metadata", "userGroups": ["team"]}))
     assert rules.verdict(of("pods"), authenticated=False).level is Level.NONE
 

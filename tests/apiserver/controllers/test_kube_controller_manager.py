@@ -217,7 +217,7 @@ class TestBudgets:
         assert (await evict(asking, "p1"))[0] == 429
         assert (await evict(asking, "p0"))[0] == 201
 
-    async def test_know_of_an_eviction_before_the_pod_is_gone(self, asking: Asking) -> None:
+    async def test_an_eviction_is_visible_before_the_pod_is_deleted(self, asking: Asking) -> None:
         await pods(asking, 2)
         await budget(asking, minAvailable=1)
         await asking.merge(f"{SPACE}/pods/p0", {"metadata": {"finalizers": ["x.dev/kept"]}})
@@ -251,7 +251,7 @@ async def test_two_budgets_for_one_pod_are_too_many() -> None:
         assert (status, "more than one" in body["message"]) == (500, True)
 
 
-async def test_a_budget_that_nobody_counted_yet_asks_for_patience() -> None:
+async def test_an_eviction_by_an_uncounted_budget_is_to_be_retried() -> None:
     async with running() as asking:
         await pods(asking, 1)
         await budget(asking, minAvailable=1)
@@ -300,7 +300,9 @@ class TestTokenSecrets:
         await asyncio.sleep(0)
         assert await asking.gone(f"{SPACE}/secrets/t")
 
-    async def test_of_nobody_are_not_kept(self, asking: Asking) -> None:
+    async def test_token_secrets_without_a_service_account_are_deleted(
+        self, asking: Asking
+    ) -> None:
         await token_secret(asking, "nobody")
         assert await asking.gone(f"{SPACE}/secrets/t")
 

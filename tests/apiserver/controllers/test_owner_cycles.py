@@ -50,7 +50,7 @@ async def test_two_that_own_each_other_go() -> None:
         assert await asking.gone(f"{CONFIG_MAPS}/two")
 
 
-async def test_one_that_owns_itself_waits_and_stops_nobody() -> None:
+async def test_an_object_that_owns_itself_delays_nothing() -> None:
     async with running() as asking:
         await asking.create(CONFIG_MAPS, config_map("one"))
         await _owned(asking, "one", "one")

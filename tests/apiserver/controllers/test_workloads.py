@@ -161,7 +161,7 @@ async def test_the_old_pod_stays_until_the_new_one_is_ready(asking: Asking) -> N
     assert [pod["metadata"]["name"] for pod in await the_pods(asking)] == [new["metadata"]["name"]]
 
 
-async def test_a_deployment_that_somebody_else_looks_after_gets_nothing(asking: Asking) -> None:
+async def test_a_deployment_of_another_controller_gets_no_replica_sets(asking: Asking) -> None:
     await asking.create(f"{APPS}/deployments", deployment(annotations={EXCLUDED: ""}))
     assert await the_pods(asking) == []
 

@@ -73,7 +73,7 @@ async def test_each_user_has_one_place_and_the_others_come_in_turn() -> None:
 
 
 @pytest.mark.sockets
-async def test_nobody_lets_too_many_wait_but_superusers() -> None:
+async def test_too_many_waiting_requests_are_refused_except_for_superusers() -> None:
     places, slow = LargeRequestQueue(), Slow()
     async with asyncio.TaskGroup() as group:
         for user in (ANN, ROOT):
@@ -137,7 +137,7 @@ def test_a_request_is_large_by_size_media_type_and_transport(
     assert is_large_request(request) is expected
 
 
-def test_lengths_are_looked_at_only_as_far_as_needed() -> None:
+def test_lengths_are_computed_only_as_far_as_needed() -> None:
     assert not is_longer({"a": ["x" * 80]}, 100)
     assert is_longer({"a": ["x" * 100]}, 100)
     endless: list[Any] = []

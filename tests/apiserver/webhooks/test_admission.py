@@ -33,7 +33,7 @@ async def refused(asking: Asking, document: Document, **query: str) -> tuple[int
     return status, body["message"]
 
 
-async def test_a_service_is_asked_where_the_server_was_told_it_is() -> None:
+async def test_a_webhook_service_is_called_at_its_configured_address() -> None:
     async with serving("s.n.svc") as hooks:
         places = {("n", "s", 443): hooks.base}
         async with plane(places) as asking:
@@ -52,7 +52,7 @@ async def test_a_service_is_asked_where_the_server_was_told_it_is() -> None:
             )
 
 
-async def test_a_service_may_be_told_for_all_its_ports() -> None:
+async def test_a_service_address_may_cover_all_ports() -> None:
     async with serving("s.n.svc") as hooks:
         places = {("n", "s", 0): hooks.base, ("n", "s", 9): "https://127.0.0.1:1"}
         async with plane(places) as asking:
@@ -206,7 +206,7 @@ async def test_a_scale_is_shown_and_mutated_as_a_scale() -> None:
         assert (request["kind"]["kind"], request["object"]["spec"]) == ("Scale", {"replicas": 3})
 
 
-async def test_a_mutation_of_a_deletion_is_refused_and_nothing_goes() -> None:
+async def test_a_webhook_cannot_mutate_a_deletion() -> None:
     async with serving() as hooks, plane() as asking:
         await asking.create(GIZMOS, gizmo("one"))
         hooks.answers["/a"] = patch({"op": "add", "path": "/spec", "value": {}})

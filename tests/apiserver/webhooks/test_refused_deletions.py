@@ -45,7 +45,7 @@ async def _namespace(asking: Asking) -> None:
     await asking.create("/api/v1/namespaces", document)
 
 
-async def test_a_namespace_goes_when_admission_agrees_at_last() -> None:
+async def test_a_namespace_is_deleted_when_admission_allows_it() -> None:
     async with running(admission=[Reluctant(3)]) as asking:
         await _namespace(asking)
         await asking.create("/api/v1/namespaces/n/configmaps", config_map("a"))
@@ -54,7 +54,7 @@ async def test_a_namespace_goes_when_admission_agrees_at_last() -> None:
             assert await gone(stream) == "n"
 
 
-async def test_a_dependent_goes_when_admission_agrees_at_last() -> None:
+async def test_a_dependent_is_deleted_when_admission_allows_it() -> None:
     async with running(admission=[Reluctant(2)]) as asking:
         await _namespace(asking)
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "owner"}}

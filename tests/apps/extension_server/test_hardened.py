@@ -19,7 +19,7 @@ def released(tmp_path: Path) -> dict[str, Document]:
     return {item["kind"]: item for item in yaml.safe_load_all(text)}
 
 
-def test_its_pods_have_no_privileges(released: dict[str, Document]) -> None:
+def test_pods_of_an_extension_have_no_privileges(released: dict[str, Document]) -> None:
     namespace = released["Namespace"]["metadata"]["labels"]
     assert namespace["pod-security.kubernetes.io/enforce"] == "restricted"
     pod = released["Deployment"]["spec"]["template"]["spec"]
@@ -34,7 +34,9 @@ def test_its_pods_have_no_privileges(released: dict[str, Document]) -> None:
     assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
 
 
-def test_its_account_reads_and_writes_one_secret(released: dict[str, Document]) -> None:
+def test_the_account_of_an_extension_reads_and_writes_one_secret(
+    released: dict[str, Document],
+) -> None:
     pod = released["Deployment"]["spec"]["template"]["spec"]
     account = released["ServiceAccount"]["metadata"]["name"]
     assert pod["serviceAccountName"] == account

@@ -44,7 +44,7 @@ async def answer(config: ExtensionConfig, request: BeforeClusterCreateRequest) -
 
 
 @pytest.mark.sockets
-async def test_one_that_dies_is_started_again_and_all_end_with_the_plane(
+async def test_a_dead_extension_is_restarted_and_all_end_with_the_plane(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "mortal_extension.py").write_text(MORTAL)

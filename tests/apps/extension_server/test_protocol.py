@@ -223,7 +223,7 @@ async def test_responses_wait_for_a_client_that_does_not_read() -> None:
     assert len(connection.answers) == 1
 
 
-async def test_a_peer_that_goes_leaves_nothing_behind() -> None:
+async def test_a_disconnected_client_leaves_nothing_behind() -> None:
     connection = Connection()
     connection.may.clear()
     await connection.send(post(CREATE), post(CREATE))

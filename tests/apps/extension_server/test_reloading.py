@@ -106,7 +106,7 @@ async def test_nothing_stays_behind(tmp_path: Path, numbers: tuple[signal.Signal
     await until(lambda: not is_held(tmp_path))
 
 
-def test_only_sources_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_sources_are_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     for name in ("herd/__init__.py", "herd/a/b.py", "herd/.venv/x.py", "herd/__pycache__/y.py"):

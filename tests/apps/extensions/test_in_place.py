@@ -69,7 +69,7 @@ async def test_an_invalid_answer_names_its_extension_and_does_not_count() -> Non
     assert len(extension.asked) == 2
 
 
-async def test_one_of_them_is_asked_or_nobody() -> None:
+async def test_exactly_one_extension_may_update_machines() -> None:
     machines = {
         "machine": {"apiVersion": "v", **machine(version="v1")},
         "infrastructureMachine": {"apiVersion": "v", **infra()},
@@ -87,7 +87,7 @@ async def test_one_of_them_is_asked_or_nobody() -> None:
     assert await InPlace(two.caller).can_update_machine(KEY, machines, machines) == []
 
 
-async def test_a_machine_that_nobody_updates_is_looked_at_when_extensions_change() -> None:
+async def test_a_machine_without_an_updater_is_reconciled_when_extensions_change() -> None:
     door, woken = InPlace(Plane().caller), list[Key]()
     door.wake(machines=woken.append)
     with pytest.raises(HookError, match="no extensions registered for UpdateMachine hook"):

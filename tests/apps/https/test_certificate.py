@@ -75,7 +75,7 @@ class Ahead:
         return self._clock() + timedelta(days=self.days)
 
 
-async def test_it_is_renewed_when_a_third_of_its_life_is_left(tmp_path: Path) -> None:
+async def test_a_certificate_is_renewed_at_two_thirds_of_its_life(tmp_path: Path) -> None:
     clock = Ahead()
     certificate = await certificate_in(tmp_path, ["localhost"], clock)
     ca, before = certificate.ca, leaf(tmp_path)
@@ -226,7 +226,7 @@ async def test_a_given_ca_that_ran_out_is_reported(tmp_path: Path) -> None:
         await certificate_in(tmp_path, ["localhost"], loop_clock())
 
 
-async def test_halves_of_two_authorities_are_told(tmp_path: Path) -> None:
+async def test_a_key_of_another_certificate_is_reported(tmp_path: Path) -> None:
     authority(tmp_path, days=0)
     key = (tmp_path / "ca.key").read_bytes()
     authority(tmp_path, days=0)

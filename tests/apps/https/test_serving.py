@@ -67,7 +67,7 @@ async def message_of(client: aiohttp.ClientSession, port: int) -> Any:
 
 
 @pytest.mark.sockets
-async def test_it_is_called_over_tls_with_its_own_ca(tmp_path: Path) -> None:
+async def test_the_server_is_called_over_tls_with_its_own_ca(tmp_path: Path) -> None:
     certificate = await certificate_in(tmp_path, ["127.0.0.1"], system_clock)
     async with (
         serve_extension(quota(), certificate) as (host, port),

@@ -169,7 +169,7 @@ async def test_a_certificate_that_cert_manager_renews_is_left_to_it() -> None:
         assert await annotations_of(client) == ANNOTATIONS
 
 
-async def test_a_certificate_that_somebody_writes_meanwhile_is_used() -> None:
+async def test_a_certificate_written_meanwhile_is_used() -> None:
     clock = loop_clock()
     _, data = issued(clock)
     async with api_server(clock) as client:

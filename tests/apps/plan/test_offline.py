@@ -201,7 +201,7 @@ def test_a_summary_is_a_line(files: Path, capsys: pytest.CaptureFixture[str]) ->
     assert out.count("\n") == 1
 
 
-def test_a_file_is_read_before_a_management_cluster_is_looked_for(
+def test_a_file_is_read_before_the_management_cluster_is_searched(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))

@@ -116,7 +116,7 @@ async def test_workers_that_are_removed_take_their_templates_along() -> None:
         }
 
 
-async def test_workers_that_are_replaced_on_deletion_wait_for_somebody() -> None:
+async def test_workers_with_the_on_delete_strategy_wait_for_a_user() -> None:
     def with_strategy(version: str) -> Document:
         document = cluster(version=version)
         for deployment in document["spec"]["topology"]["workers"]["machineDeployments"]:

@@ -225,7 +225,7 @@ async def test_webhooks_wait_for_the_right_to_have_a_certificate() -> None:
 
 
 @pytest.mark.sockets
-async def test_of_two_managers_one_works_and_the_other_is_ready_to() -> None:
+async def test_one_of_two_managers_leads_and_the_other_is_ready() -> None:
     async with ground() as here:
         lengths = parse_options("core", {"leader-elect": ("true",)}).lease_lengths
         manager = here.manager(lengths=lengths)

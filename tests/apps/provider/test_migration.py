@@ -74,12 +74,12 @@ def test_objects_with_a_status_are_rewritten_through_it_and_templates_as_such() 
     ]
 
 
-async def test_its_kinds_are_migrated_with_the_rights_of_the_migration() -> None:
+async def test_kinds_of_a_provider_are_migrated_with_the_migrations_permissions() -> None:
     namespaced = [resource for resource in resources_of_provider(MILL) if resource[0].namespaced]
     await migrated(namespaced, list(rights_to_migrate(namespaced)))
 
 
-def test_its_release_grants_these_rights() -> None:
+def test_the_release_grants_the_permissions_of_the_migration() -> None:
     granted = {
         text
         for component in components_of(MILL, "v0.1.0")
@@ -106,7 +106,7 @@ async def test_a_plane_migrates_the_kinds_of_its_providers() -> None:
         assert names.count("crdmigrator") == 1
 
 
-async def test_its_own_program_migrates_unless_told_not_to() -> None:
+async def test_the_providers_program_migrates_unless_disabled() -> None:
     async with world() as here:
         await install_kinds(here.client, MILL)
         for skipped, expected in ((PHASES, False), ((), True)):

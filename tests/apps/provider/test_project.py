@@ -53,7 +53,7 @@ def test_new_providers_keep_the_contracts(tmp_path: Path) -> None:
     assert "7 passed" in done.stdout
 
 
-def test_a_name_that_nobody_could_use_is_refused(tmp_path: Path) -> None:
+def test_an_unusable_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CannotMake, match='"My Cloud" cannot be the name of a project'):
         make_provider("My Cloud", "infrastructure", tmp_path / "new")
     (tmp_path / "there").mkdir()

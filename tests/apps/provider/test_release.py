@@ -131,7 +131,7 @@ def test_a_provider_may_watch_its_watched_kinds_and_write_its_own() -> None:
     assert granted(of(more, "ClusterRole", "paper-manager-role"))["configmaps"] == {"create"}
 
 
-def test_one_of_several_pods_works_and_all_answer_webhooks() -> None:
+def test_one_of_several_pods_leads_and_all_serve_webhooks() -> None:
     lease = {"leases.coordination.k8s.io": {"create", "get", "list", "update", "watch"}}
     own = "paper-leader-election-role"
     assert granted(of(PAPER, "Role", own)) == lease

@@ -89,7 +89,7 @@ async def test_bytes_cross_as_bytes() -> None:
     assert ends.requests[0][1].body == b"\xfe\x00"
 
 
-async def test_failures_are_told() -> None:
+async def test_failures_are_sent_to_the_caller() -> None:
     ends = Ends()
     with pytest.raises(Unreachable, match="nobody there"):
         await ends.near.ask("api", Request("GET", "/unreachable"))
@@ -109,7 +109,7 @@ async def test_a_watch_is_a_stream_that_its_reader_ends() -> None:
     await ends.far.finish()
 
 
-async def test_a_request_that_nobody_waits_for_is_cancelled() -> None:
+async def test_an_abandoned_request_is_cancelled() -> None:
     ends = Ends()
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):

@@ -54,7 +54,7 @@ async def test_call_and_answer_cross_as_they_are() -> None:
     assert extension.calls == [(CLIENT, "https://extension.example.com/hook", b"\xfe{}")]
 
 
-async def test_an_extension_that_does_not_answer_is_told_in_the_same_words() -> None:
+async def test_a_worker_reports_an_unresponsive_extension_like_the_plane() -> None:
     post, _ = connected(Extension())
     with pytest.raises(NoAnswer, match="connection refused"):
         await post(CLIENT, "https://extension.example.com/silent", b"")

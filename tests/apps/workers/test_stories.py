@@ -262,14 +262,14 @@ async def test_auto_has_workers_from_a_number_of_clusters_on(
         check(await here.objects())
 
 
-async def test_one_core_has_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_core_gets_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kapy.apps.workers.configuration.usable_cores", lambda: 1)
     async with stage("auto") as here:
         assert here.plane.processes.workers is None
         assert (await here.plane.client.list(LEASES)).items == []
 
 
-async def test_a_worker_that_ends_before_it_is_ready_is_told_in_one_sentence(
+async def test_a_worker_that_fails_to_start_is_reported_in_one_sentence(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with stage() as here:

@@ -91,7 +91,7 @@ def test_a_provider_that_breaks_a_rule_is_reported(entry: str, said: str) -> Non
         ("qqqqqqqq", INFRASTRUCTURE, "config file"),
     ],
 )
-def test_an_unknown_provider_is_told_with_the_nearest_names(
+def test_an_unknown_provider_is_reported_with_the_nearest_names(
     name: str, kind: ProviderType, near: str
 ) -> None:
     with pytest.raises(ConfigError) as error:

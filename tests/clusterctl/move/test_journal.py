@@ -62,7 +62,7 @@ def test_a_reopened_journal_has_all_records(journal: Journal) -> None:
 
 
 @pytest.mark.parametrize("cut", range(1, 400, 7))
-def test_it_may_be_cut_off_anywhere(journal: Journal, cut: int) -> None:
+def test_a_truncated_journal_can_be_read(journal: Journal, cut: int) -> None:
     journal.write(PauseStarted((REF,)))
     whole = journal.path.stat().st_size
     journal.plan("forth", Plan([OBJECT]))
@@ -75,7 +75,7 @@ def test_it_may_be_cut_off_anywhere(journal: Journal, cut: int) -> None:
     assert reopened(again).state.verified == {"forth"}
 
 
-def test_only_its_owner_reads_it_and_it_goes_when_the_move_has_ended(journal: Journal) -> None:
+def test_a_journal_is_private_and_deleted_after_the_move(journal: Journal) -> None:
     assert journal.path.stat().st_mode & 0o777 == 0o600
     assert journal.path.parent.stat().st_mode & 0o777 == 0o700
     journal.end()
@@ -89,7 +89,7 @@ def test_a_move_that_has_not_ended_is_found(journal: Journal, path: Path) -> Non
     assert unfinished_moves(path.parent) == {}
 
 
-def test_nobody_else_writes_meanwhile(journal: Journal, path: Path) -> None:
+def test_a_journal_has_one_writer(journal: Journal, path: Path) -> None:
     with pytest.raises(MoveError, match="another kapy works with the journal"):
         Journal.open(path)
     with pytest.raises(MoveError, match=r"there is a journal at .* already"):

@@ -132,7 +132,7 @@ async def test_every_move_that_is_killed_can_be_ended(tmp_path: Path, part: int)
 
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("resume", [True, False], ids=["resume", "rollback"])
-async def test_its_ending_may_be_killed_too(tmp_path: Path, part: int, *, resume: bool) -> None:
+async def test_a_rollback_may_be_killed_as_well(tmp_path: Path, part: int, *, resume: bool) -> None:
     length = await requests_of_a_move(tmp_path)
     random = Random(part)
     for number in range(100 if SOAK else SAMPLE // 3):

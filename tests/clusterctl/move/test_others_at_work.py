@@ -123,7 +123,7 @@ async def test_a_write_after_the_comparison_is_not_lost(sides: Sides, tmp_path: 
     assert (await machine(target))["metadata"]["annotations"] == {"told": "last"}
 
 
-async def test_status_that_changes_disturbs_nobody(sides: Sides, tmp_path: Path) -> None:
+async def test_status_changes_do_not_disturb_a_move(sides: Sides, tmp_path: Path) -> None:
     source, target = sides
     count = iter(range(1000))
 
@@ -188,9 +188,7 @@ async def test_a_cluster_that_is_made_meanwhile_is_paused_and_moved(
     assert {ref.name for ref in await everything(source)}.isdisjoint({"late", "late-0"})
 
 
-async def test_nothing_is_created_while_somebody_blocks_the_move(
-    sides: Sides, tmp_path: Path
-) -> None:
+async def test_nothing_is_created_while_the_move_is_blocked(sides: Sides, tmp_path: Path) -> None:
     source, target = sides
     await source.patch(MACHINES, MACHINE, {"metadata": {"annotations": {BLOCK_MOVE: ""}}})
     heard = Heard()

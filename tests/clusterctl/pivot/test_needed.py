@@ -31,7 +31,7 @@ def test_built_in_providers_in_use_are_installed() -> None:
     }
 
 
-def test_a_namespace_is_kept_where_somebody_chose_it() -> None:
+def test_a_chosen_namespace_is_kept() -> None:
     providers = required_providers(ALL, [], {}).requested
     assert providers.namespace_of("metal3", ProviderType.INFRASTRUCTURE) == "metal"
     assert providers.namespace_of("cluster-api", ProviderType.CORE) == ""

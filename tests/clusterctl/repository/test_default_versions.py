@@ -95,7 +95,7 @@ def repository(places: Places, folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("name", TAGS)
-async def test_the_newest_release_is_meant(name: str, tmp_path: Path) -> None:
+async def test_the_default_version_is_the_newest_release(name: str, tmp_path: Path) -> None:
     places = Places(name)
     assert await latest_version(repository(places, tmp_path)) == DEFAULTS[name]
     assert not any("api.github.com" in text for text in places.asked)

@@ -55,7 +55,7 @@ PROVIDERS: Final = (
         'near = [item for item in names if name and item.endswith(f"-{name}")]',
         "near = list[str]()",
         {
-            f"{_SETTINGS}::test_an_unknown_provider_is_told_with_the_nearest_names": (
+            f"{_SETTINGS}::test_an_unknown_provider_is_reported_with_the_nearest_names": (
                 "clusterctl/prefixes",
             )
         },

@@ -305,7 +305,7 @@ CLUSTER: Final = (
         ("if not await _is_gone(scope, observed, reason):\n                return DONE"),
         "await _is_gone(scope, observed, reason)",
         {
-            f"{_CLUSTERS}::test_deletion_goes_from_workers_to_the_infrastructure": (
+            f"{_CLUSTERS}::test_a_deletion_proceeds_from_workers_to_the_infrastructure": (
                 "infra-cluster/deleted-last",
             )
         },

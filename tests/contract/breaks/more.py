@@ -80,7 +80,7 @@ OTHER_PARTS: Final = (
         "        scope.legacy.failure_reason = reason\n",
         "        pass\n",
         {
-            f"{_POOLS}::test_failures_for_good_stay_told_and_lost_infrastructure_is_one": (
+            f"{_POOLS}::test_terminal_failures_persist_and_lost_infrastructure_is_one": (
                 "infra-machinepool/failures-taken",
             )
         },

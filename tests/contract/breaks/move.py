@@ -151,7 +151,7 @@ MOVE: Final = (
         "        if _is_blocking(node.document):\n",
         "        if False:\n",
         {
-            f"{_AT_WORK}::test_nothing_is_created_while_somebody_blocks_the_move": (
+            f"{_AT_WORK}::test_nothing_is_created_while_the_move_is_blocked": (
                 "clusterctl/move-blocked",
             )
         },

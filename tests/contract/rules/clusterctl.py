@@ -108,7 +108,7 @@ MANAGERS: Final = [
         ("namespace-flag",),
         (187,),
         ("cli/controller_options.py",),
-        ("apps/test_manager_flags.py::test_one_namespace_only",),
+        ("apps/test_manager_flags.py::test_a_manager_can_be_limited_to_one_namespace",),
     ),
     Row(
         ("watching",),

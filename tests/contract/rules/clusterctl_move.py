@@ -85,7 +85,7 @@ ROWS: Final = [
         ("move-blocked",),
         (337,),
         (PAUSING, DISCOVERY),
-        f"{AT_WORK}::test_nothing_is_created_while_somebody_blocks_the_move",
+        f"{AT_WORK}::test_nothing_is_created_while_the_move_is_blocked",
         f"{AT_WORK}::test_an_object_that_blocks_the_move_too_long_is_named",
     ),
     _row(("move-status",), (341,), ("clusterctl/move/content.py",), "test_status_is_not_restored"),

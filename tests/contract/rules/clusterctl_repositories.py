@@ -61,7 +61,7 @@ ROWS: Final = [
         ("prefixes",),
         (49, 60),
         ("clusterctl/config/predefined.py", PROVIDERS),
-        (f"{SETTINGS}::test_an_unknown_provider_is_told_with_the_nearest_names",),
+        (f"{SETTINGS}::test_an_unknown_provider_is_reported_with_the_nearest_names",),
     ),
     Row(
         ("list", "prefixes"),

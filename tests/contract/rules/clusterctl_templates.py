@@ -78,7 +78,7 @@ ROWS: Final = [
         ("class-namespace", "class-references", "class-objects"),
         (269, 271, 273),
         (CLASSES,),
-        (ADDED, f"{TEMPLATES}::test_a_cluster_class_of_another_namespace_goes_there"),
+        (ADDED, f"{TEMPLATES}::test_a_cluster_class_of_another_namespace_is_generated_there"),
     ),
     Row(
         ("class-sharing", "classes-added"),

@@ -45,7 +45,7 @@ ROWS: Final = [
         (KUBEADM, "core/machine/node_conditions.py"),
         (
             "core/machine/test_status.py::test_health_of_a_node",
-            "core/machine/test_stories.py::test_a_node_that_falls_ill_or_goes_is_reported",
+            "core/machine/test_stories.py::test_an_unhealthy_or_deleted_node_is_reported",
         ),
     ),
     Row(
@@ -86,7 +86,7 @@ ROWS: Final = [
         ("endpoint-of-others",),
         (201,),
         (f"{KUBEADM}/reconcile.py",),
-        (f"{STORY}::test_nobody_is_made_before_the_infrastructure_is_there",),
+        (f"{STORY}::test_machines_are_created_after_the_infrastructure_is_ready",),
     ),
     Row(
         ("replicas",),
@@ -94,8 +94,8 @@ ROWS: Final = [
         (VIEW, "api/kubeadm_control_plane.py"),
         (
             COUNTERS,
-            f"{STORY}::test_it_grows_one_machine_at_a_time",
-            f"{STORY}::test_it_shrinks_without_losing_etcd",
+            f"{STORY}::test_a_control_plane_grows_one_machine_at_a_time",
+            f"{STORY}::test_a_control_plane_shrinks_without_losing_etcd",
         ),
     ),
     Row(
@@ -190,7 +190,7 @@ ROWS: Final = [
         (
             f"{CLUSTER}/test_providers.py::test_a_cluster_of_old_providers",
             f"{CLUSTER}/test_status.py::test_control_plane_falls_back_on_its_field",
-            f"{CLUSTER}/test_stories.py::test_deletion_goes_from_workers_to_the_infrastructure",
+            f"{CLUSTER}/test_stories.py::test_a_deletion_proceeds_from_workers_to_the_infrastructure",
         ),
     ),
     Row(("terminal-failures",), (397, 403, 411), (VIEW, f"{CLUSTER}/owned.py"), (FAILURES,)),
@@ -207,7 +207,7 @@ ROWS: Final = [
         (467, 469),
         (f"{KUBEADM}/kubeconfig.py", f"{KUBEADM}/certificates.py"),
         (
-            "remote/test_kubeconfig_secret.py::test_it_reaches_the_cluster_as_its_administrator",
+            "remote/test_kubeconfig_secret.py::test_the_kubeconfig_is_that_of_an_administrator",
             SECRETS_ONCE,
         ),
     ),
@@ -225,7 +225,7 @@ ROWS: Final = [
         (478,),
         (f"{KUBEADM}/kubeconfig.py",),
         (
-            "remote/test_kubeconfig_secret.py::test_it_is_renewed_at_half_of_its_life",
+            "remote/test_kubeconfig_secret.py::test_the_kubeconfig_is_renewed_at_half_of_its_life",
             f"{USERS}::test_their_kubeconfig_is_left_alone",
         ),
     ),
@@ -235,7 +235,7 @@ ROWS: Final = [
         ("remote/secrets.py", f"{KUBEADM}/certificates.py"),
         (
             SECRETS_ONCE,
-            f"{USERS}::test_their_authority_signs_everything_and_stays_theirs",
+            f"{USERS}::test_a_users_authority_signs_everything_and_stays_unchanged",
             f"{STORY}::test_a_certificate_that_gets_lost_is_not_made_again",
         ),
     ),
@@ -251,7 +251,7 @@ ROWS: Final = [
         (f"{KUBEADM}/desired.py", "core/machine/node_metadata.py"),
         (
             MADE,
-            "providers/kubeadm/test_desired.py::test_users_labels_do_not_hide_ours",
+            "providers/kubeadm/test_desired.py::test_labels_of_users_do_not_hide_required_ones",
             "core/machine/test_node_metadata.py::"
             "test_a_new_node_gets_labels_and_annotations_and_loses_its_taint",
         ),

@@ -28,9 +28,7 @@ FAILURES: Final = (
     "core/cluster/test_providers.py::test_a_terminal_failure_of_v1beta1_is_never_unset"
 )
 NAME: Final = "kube/test_plural.py::test_plurals"
-MISSING: Final = (
-    "contract/test_broken_providers.py::test_a_kind_that_nobody_installed_is_waited_for"
-)
+MISSING: Final = "contract/test_broken_providers.py::test_a_kind_that_is_not_installed_is_awaited"
 
 ROWS: Final = [
     Row(
@@ -152,7 +150,7 @@ ROWS: Final = [
         (SDK, "core/cluster/deletion.py"),
         (
             "sdk/test_infra_cluster.py::test_a_deletion_releases_the_infrastructure",
-            "core/cluster/test_stories.py::test_deletion_goes_from_workers_to_the_infrastructure",
+            "core/cluster/test_stories.py::test_a_deletion_proceeds_from_workers_to_the_infrastructure",
             LIVES,
         ),
     ),

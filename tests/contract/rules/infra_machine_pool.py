@@ -72,7 +72,7 @@ ROWS: Final = [
         ("failures-taken",),
         (),
         (VIEW, "core/machinepool/references.py"),
-        (f"{STORY}::test_failures_for_good_stay_told_and_lost_infrastructure_is_one",),
+        (f"{STORY}::test_terminal_failures_persist_and_lost_infrastructure_is_one",),
     ),
     Row(
         ("template", "template-list"),

@@ -31,7 +31,7 @@ IN_MEMORY: Final = (
 RIGHTS: Final = "contract/test_rights.py::test_a_group_of_its_own_is_read_once_core_may"
 SDK_MACHINES: Final = "sdk/test_infra_machine.py::test_a_good_provider_conforms"
 SDK_CLUSTERS: Final = "sdk/test_infra_cluster.py::test_a_good_provider_conforms"
-FLAG_NAMESPACE: Final = "apps/test_manager_flags.py::test_one_namespace_only"
+FLAG_NAMESPACE: Final = "apps/test_manager_flags.py::test_a_manager_can_be_limited_to_one_namespace"
 FLAG_FILTER: Final = (
     "apps/test_manager_flags.py::test_a_watch_filter_ignores_objects_without_the_label"
 )
@@ -129,7 +129,7 @@ def template(define: Sequence[int], lists: Sequence[int]) -> list[Row]:
 def _defined(
     names: Sequence[str], define: Sequence[int], of_list: str, lists: Sequence[int]
 ) -> list[Row]:
-    missing = "contract/test_broken_providers.py::test_a_kind_that_nobody_installed_is_waited_for"
+    missing = "contract/test_broken_providers.py::test_a_kind_that_is_not_installed_is_awaited"
     return [
         Row(
             names,

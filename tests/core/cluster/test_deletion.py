@@ -109,7 +109,7 @@ async def test_machines_of_a_pool_are_not_summed_up_in_conditions(plane: Stage) 
     assert condition(value, "WorkerMachinesUpToDate").reason == "NoReplicas"
 
 
-async def test_a_control_plane_of_machines_is_initialized_by_a_node_and_goes_with_the_workers(
+async def test_a_control_plane_of_machines_is_initialized_by_a_node_and_deleted_after_the_workers(
     plane: Stage,
 ) -> None:
     document = cluster(controlPlaneEndpoint={"host": "1.2.3.4", "port": 6443})

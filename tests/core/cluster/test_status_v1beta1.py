@@ -107,7 +107,7 @@ def test_once_initialized_is_always_initialized() -> None:
         ({}, {INFRA: "False Deleted", PLANE: "False Deleted", "Ready": "False Deleted"}),
     ],
 )
-def test_a_cluster_that_goes(observed: Any, expected: dict[str, str | None]) -> None:
+def test_conditions_of_a_deleting_cluster(observed: Any, expected: dict[str, str | None]) -> None:
     results = told(cluster(deleting=True), **observed)
     assert {of: results.get(of) for of in expected} == expected
 

@@ -117,7 +117,7 @@ async def test_an_available_cluster_counts_and_sums_up(plane: Stage) -> None:
     }
 
 
-async def test_deletion_goes_from_workers_to_the_infrastructure(plane: Stage) -> None:
+async def test_a_deletion_proceeds_from_workers_to_the_infrastructure(plane: Stage) -> None:
     await running_cluster(plane)
     await plane.create(*templates(), deployment(1))
     await plane.settle()

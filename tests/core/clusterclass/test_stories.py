@@ -191,7 +191,7 @@ async def test_a_reference_to_an_old_version_is_reported() -> None:
         assert result.status.observed_generation == result.metadata.generation
 
 
-async def test_a_paused_class_is_not_looked_at() -> None:
+async def test_a_paused_class_is_not_reconciled() -> None:
     async with yard() as at:
         await at.templates()
         document = cluster_class(variables=[variable("a")])

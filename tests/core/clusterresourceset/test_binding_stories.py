@@ -75,7 +75,7 @@ async def test_owner_references_of_a_binding_are_restored(plane: Stage, *, pause
         assert await owners_of_binding(plane) == before
 
 
-async def test_a_set_that_goes_leaves_the_binding_to_the_others(plane: Stage) -> None:
+async def test_a_deleted_set_leaves_the_binding_to_the_others(plane: Stage) -> None:
     await delivered(plane, config_map(k=manifest("a")), resource_set("one"), resource_set("two"))
     assert set(await binding(plane)) == {"one", "two"}
     before = await plane.story.get(ClusterResourceSetBinding, "c")
@@ -92,7 +92,7 @@ async def test_a_set_that_goes_leaves_the_binding_to_the_others(plane: Stage) ->
     assert await plane.story.get(ClusterResourceSetBinding, "c") is None
 
 
-async def test_a_binding_goes_with_its_cluster(plane: Stage) -> None:
+async def test_a_binding_is_deleted_with_its_cluster(plane: Stage) -> None:
     await delivered(plane, config_map(k=manifest("a")), resource_set())
     hold = {"metadata": {"finalizers": ["test.example.com/hold"]}}
     await plane.story.merge(Cluster, "c", hold)

@@ -69,7 +69,9 @@ def test_a_set_selects_clusters_by_label_and_namespace(
         (cluster(deleting=True, topology=True), False, True),
     ],
 )
-async def test_when_a_binding_goes(of: Document | None, *, hooks: bool, goes: bool) -> None:
+async def test_a_binding_is_deleted_without_sets_or_cluster(
+    of: Document | None, *, hooks: bool, goes: bool
+) -> None:
     entries: list[str] = []
 
     async def answer(request: Request) -> Reply:

@@ -207,7 +207,7 @@ async def test_creating_a_config_waits_two_seconds_at_most_for_the_extension() -
         assert WARNED in message_of(config_.status.conditions, "HookVersionsUpToDate")
 
 
-async def test_while_the_gate_is_closed_none_is_registered_and_nobody_is_asked(
+async def test_a_closed_gate_registers_and_calls_no_extension(
     tmp_path: Path,
 ) -> None:
     """Not even those that were registered while it was open."""

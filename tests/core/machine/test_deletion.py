@@ -10,7 +10,7 @@ from tests.core.machine.scene import BUDGETS, condition, delete, events, found, 
 from tests.core.stage import CONFIGS, INFRA_MACHINES, Stage, default_namespace
 
 
-async def test_deletion_goes_from_the_node_outwards(plane: Stage) -> None:
+async def test_a_deletion_proceeds_from_the_node_outwards(plane: Stage) -> None:
     await running(plane)
     hold = {"metadata": {"finalizers": ["test.example.com/hold"]}}
     for resource in (INFRA_MACHINES, CONFIGS):

@@ -57,7 +57,7 @@ def test_pods_are_drained_skipped_or_ignored(
     assert pod_disposition(document, DrainContext(NOW, lambda _: exists)) == expected
 
 
-def test_pods_of_an_unreachable_node_count_as_gone_once_told_to_end() -> None:
+def test_terminating_pods_of_an_unreachable_node_count_as_deleted() -> None:
     ended = pod(deletionTimestamp="2026-01-01T00:00:58Z")
     silent = DrainContext(NOW, _no, unreachable=True)
     assert pod_disposition(ended, silent) == SKIP
@@ -130,7 +130,7 @@ def test_only_some_refusals_are_reported() -> None:
     assert lines[-1] == "* 2 Pods with other issues"
 
 
-def test_a_node_is_unreachable_when_nobody_heard_of_it() -> None:
+def test_a_node_without_heartbeats_is_unreachable() -> None:
     def node(status: str) -> Document:
         return {"status": {"conditions": [{"type": "Ready", "status": status}]}}
 

@@ -160,7 +160,7 @@ async def test_a_machine_may_be_excluded_from_a_step(plane: Stage, annotation: s
     assert await plane.story.get(Machine, "m") is None
 
 
-async def test_volumes_are_detached_before_the_machine_goes(plane: Stage) -> None:
+async def test_volumes_are_detached_before_the_machine_is_deleted(plane: Stage) -> None:
     await running(plane)
     await attached(plane, "data")
     await attached(plane, "elsewhere", node="other")
@@ -243,7 +243,7 @@ async def test_a_cluster_that_is_silent_does_not_keep_a_machine_beyond_its_time(
     assert await plane.story.get(Machine, "m") is None
 
 
-async def test_pods_that_leave_while_nobody_looks_are_not_waited_for_afterwards(
+async def test_pods_that_left_unobserved_are_not_awaited(
     plane: Stage,
 ) -> None:
     await running(plane)

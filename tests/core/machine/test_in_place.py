@@ -59,7 +59,7 @@ async def says(plane: Stage) -> tuple[str, str, str]:
     return result.status, result.reason, result.message
 
 
-async def test_nobody_is_asked_before_all_is_written_and_all_is_taken_away_at_the_end(
+async def test_extensions_are_called_after_all_writes_and_marks_are_removed_at_the_end(
     plane: Stage,
 ) -> None:
     await running(plane)

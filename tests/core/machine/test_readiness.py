@@ -154,7 +154,7 @@ async def test_whether_there_is_a_control_plane_left_decides_about_the_node(
     assert nodes == expected
 
 
-async def test_a_control_plane_that_goes_takes_its_machines_without_draining_them(
+async def test_a_deleted_control_plane_deletes_its_machines_without_draining(
     plane: Stage,
 ) -> None:
     await running(plane)

@@ -188,7 +188,7 @@ async def test_terminal_failures_are_kept(plane: Stage, resource: Resource) -> N
     )
 
 
-async def test_infrastructure_that_is_gone_is_a_terminal_failure(plane: Stage) -> None:
+async def test_deleted_infrastructure_is_a_terminal_failure(plane: Stage) -> None:
     await running(plane)
     await plane.client.delete(INFRA_MACHINES, Key("default", "m"))
     await plane.settle()

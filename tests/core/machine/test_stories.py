@@ -105,7 +105,7 @@ async def test_a_node_is_initialized_and_names_its_machine(plane: Stage) -> None
     assert "node-role.kubernetes.io/worker" not in (node["metadata"].get("labels") or {})
 
 
-async def test_a_node_that_falls_ill_or_goes_is_reported(plane: Stage) -> None:
+async def test_an_unhealthy_or_deleted_node_is_reported(plane: Stage) -> None:
     await running(plane)
     sick = node_of("m")["status"]["conditions"]
     sick[0] = {"type": "Ready", "status": "False", "message": "no network"}

@@ -55,7 +55,7 @@ async def idle(_: Key) -> Result:
     return DONE
 
 
-async def test_objects_are_watched_from_the_first_wait_until_nobody_waits() -> None:
+async def test_objects_are_watched_from_the_first_to_the_last_wait() -> None:
     remote, controller = Remote(), Controller("machine", idle)
     temporary_watches = TemporaryWatches(remote)  # type: ignore[arg-type]
     first, second = waiting(ONE), waiting(TWO)

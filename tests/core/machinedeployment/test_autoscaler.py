@@ -152,7 +152,7 @@ async def test_the_autoscaler_finds_its_node_groups(plane: Stage) -> None:
     assert annotations["cluster.x-k8s.io/cluster-namespace"] == "default"
 
 
-async def test_it_grows_and_takes_away_the_very_node_that_it_chose(plane: Stage) -> None:
+async def test_the_autoscaler_adds_nodes_and_removes_the_chosen_one(plane: Stage) -> None:
     autoscaler = await started(plane)
     await autoscaler.resize("md", await autoscaler.size("md") + 2)
     await grown(plane)

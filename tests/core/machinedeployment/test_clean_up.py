@@ -51,7 +51,7 @@ def old_set(name: str, replicas: int = 0, *, generation: int = 2, **parts: Any) 
     ],
     ids=lambda value: value["metadata"]["name"] if isinstance(value, dict) else "",
 )
-async def test_a_set_goes_when_it_is_known_to_have_no_machines(
+async def test_a_set_is_deleted_when_it_is_known_to_have_no_machines(
     document: Document, *, goes: bool
 ) -> None:
     deletions = Deletions()

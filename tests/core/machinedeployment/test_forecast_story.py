@@ -47,7 +47,7 @@ async def foretold(plane: Stage, patch: Document) -> Forecast:
 
 
 @pytest.mark.parametrize("patch", CHANGES.values(), ids=CHANGES)
-async def test_it_happens_as_foretold(plane: Stage, patch: Document) -> None:
+async def test_a_rollout_follows_its_forecast(plane: Stage, patch: Document) -> None:
     before = await started(plane, 3)
     await plane.create(*templates("other"))
     await plane.settle(90)

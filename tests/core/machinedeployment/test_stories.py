@@ -334,7 +334,7 @@ async def test_no_machine_is_newer_than_the_control_plane(plane: Stage) -> None:
     assert await versions(plane) == ["v1.35.0"]
 
 
-async def test_no_old_set_goes_before_the_rollout_is_complete(plane: Stage) -> None:
+async def test_old_sets_stay_until_the_rollout_is_complete(plane: Stage) -> None:
     """An empty one is still what a person may want to go back to."""
     await started(plane, 2)
     await change_version(plane, "v1.33.6")  # whose Machines never come up
@@ -366,7 +366,7 @@ async def test_a_paused_deployment_keeps_its_old_sets(plane: Stage) -> None:
     assert await sizes(plane) == [1]
 
 
-async def test_it_gets_its_finalizer_before_it_makes_a_set(plane: Stage) -> None:
+async def test_a_deployment_gets_its_finalizer_before_it_creates_a_set(plane: Stage) -> None:
     """A deletion in between would leave the set behind."""
     await started(plane, 1)  # all kinds are watched from now on
     before = len(plane.controllers.writes)
@@ -378,7 +378,7 @@ async def test_it_gets_its_finalizer_before_it_makes_a_set(plane: Stage) -> None
     assert own < number
 
 
-async def test_it_stays_until_its_last_set_is_gone(plane: Stage) -> None:
+async def test_a_deployment_stays_until_its_last_set_is_deleted(plane: Stage) -> None:
     await started(plane, 1)
     (machine,) = await plane.story.all(Machine)
     slow = {"metadata": {"finalizers": ["example.com/slow"]}}

@@ -28,6 +28,6 @@ def test_the_owner_decides_about_its_remediation_conditions(said: Document, *, a
     assert bool(owner_marks(machine(said)).conditions) is asks
 
 
-def test_nothing_is_asked_of_a_machine_that_goes() -> None:
+def test_a_deleted_machine_is_not_marked_for_remediation() -> None:
     going = machine(deletionTimestamp="2026-01-01T11:00:00Z", finalizers=["f"])
     assert owner_marks(going) == Marks()

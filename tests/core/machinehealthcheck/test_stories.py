@@ -115,7 +115,7 @@ async def keep_bound(plane: Stage) -> None:
         await plane.story.merge(MachineSet, machine_set.metadata.name, patch)
 
 
-async def test_healthy_machines_are_counted_and_told(plane: Stage) -> None:
+async def test_healthy_machines_are_counted_and_reported(plane: Stage) -> None:
     workers = await watched(plane)
 
     health_check = await seen(plane)
@@ -240,7 +240,7 @@ async def test_a_range_that_is_none_is_reported(plane: Stage) -> None:
     assert result.message == "max value 2 cannot be less than min value 5 for unhealthyRange"
 
 
-async def test_a_node_that_is_gone_and_one_that_never_came(plane: Stage) -> None:
+async def test_a_lost_node_and_a_node_that_never_joined_are_unhealthy(plane: Stage) -> None:
     removal, *_ = await watched(plane)
     await keep_bound(plane)
     await plane.workload.delete(NODES, Key("", removal))
@@ -295,7 +295,7 @@ async def test_while_it_is_paused_nothing_is_reported(plane: Stage) -> None:
     assert sick not in await names(plane)
 
 
-async def test_a_cluster_that_cannot_be_reached_condemns_nobody(plane: Stage) -> None:
+async def test_machines_of_an_unreachable_cluster_are_not_unhealthy(plane: Stage) -> None:
     workers = await watched(plane)
     plane.wire.silent = True
     await plane.stop()
@@ -310,7 +310,7 @@ async def test_a_cluster_that_cannot_be_reached_condemns_nobody(plane: Stage) ->
     assert workers[0] not in await names(plane)
 
 
-async def test_somebody_else_is_asked_to_remedy_a_machine(plane: Stage) -> None:
+async def test_an_external_remediation_is_requested(plane: Stage) -> None:
     workers = await watched(plane, remediation={"templateRef": REFERENCE})
     sick = workers[0]
     await fall_ill(plane, sick)

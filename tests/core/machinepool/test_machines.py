@@ -47,7 +47,7 @@ async def test_machines_of_another_controller_are_left_out() -> None:
     assert [item["metadata"]["name"] for item in scope.machines] == ["made", "nobodys"]
 
 
-async def test_no_machine_is_made_for_one_that_goes(plane: Stage) -> None:
+async def test_an_infrastructure_machine_in_deletion_gets_no_machine(plane: Stage) -> None:
     result = await cloud(plane, 2, machines=True)
     await result.have("a")
     await plane.stop()
@@ -75,7 +75,7 @@ async def test_a_node_that_has_no_provider_id_yet_stays(plane: Stage) -> None:
     assert sorted(document["metadata"]["name"] for document in await nodes(plane)) == ["a", "b"]
 
 
-async def test_another_node_of_the_name_stays_when_the_pool_goes() -> None:
+async def test_a_foreign_node_of_the_same_name_survives_the_pool() -> None:
     deleted: list[str] = []
 
     async def delete(_: object, key: Key, *, uid: str) -> None:

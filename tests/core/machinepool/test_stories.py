@@ -358,7 +358,7 @@ async def test_waiting_for_references_does_not_consume_the_node_timeout(plane: S
     assert await nodes(plane) == []
 
 
-async def test_failures_for_good_stay_told_and_lost_infrastructure_is_one(plane: Stage) -> None:
+async def test_terminal_failures_persist_and_lost_infrastructure_is_one(plane: Stage) -> None:
     result = await cloud(plane, 1)
     await result.have("a")
     await plane.report(INFRA_POOLS, "mp", failureReason="NoQuota", failureMessage="ask for more")
@@ -478,7 +478,7 @@ async def test_a_pool_survives_the_death_of_its_controllers_at_any_write(plane: 
     assert [machine.metadata.name for machine in await plane.story.all(Machine)] == ["a", "b", "c"]
 
 
-async def test_a_settled_pool_is_looked_at_without_a_write(plane: Stage) -> None:
+async def test_reconciling_an_unchanged_pool_writes_nothing(plane: Stage) -> None:
     result = await cloud(plane, 2, machines=True)
     await result.have("a", "b")
     await plane.settle(60)

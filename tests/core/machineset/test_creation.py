@@ -106,7 +106,7 @@ async def test_a_failed_request_is_retried_under_the_same_name(plane: Stage) -> 
     assert machine.metadata.name == config["metadata"]["name"]
 
 
-async def test_leftovers_go_when_nobody_needs_them(plane: Stage) -> None:
+async def test_unused_clones_are_deleted(plane: Stage) -> None:
     await running_cluster(plane)
     Refusal(plane, "machines", ServerError)
     await plane.create(*templates(), deployment(1))
@@ -118,7 +118,7 @@ async def test_leftovers_go_when_nobody_needs_them(plane: Stage) -> None:
     assert not await plane.all(INFRA_MACHINES)
 
 
-async def test_a_clone_that_comes_late_goes_although_the_set_rests(plane: Stage) -> None:
+async def test_a_late_clone_is_deleted_although_the_set_is_idle(plane: Stage) -> None:
     """A request may be processed after its deadline, when another Machine is there."""
     await running_cluster(plane)
     await plane.create(*templates(), deployment(1))

@@ -68,7 +68,7 @@ async def names(plane: Stage) -> list[str]:
     return [machine.metadata.name for machine in await plane.story.all(Machine)]
 
 
-async def test_it_belongs_to_its_cluster_and_keeps_its_size(plane: Stage) -> None:
+async def test_a_set_is_labelled_for_its_cluster_and_keeps_its_size(plane: Stage) -> None:
     machine_set = await started(plane, 2, machineNaming={"template": "x-{{ .random }}"})
     assert [owner_reference.kind for owner_reference in machine_set.metadata.owner_references] == [
         "Cluster"
@@ -197,7 +197,7 @@ async def test_a_settled_set_is_not_written(plane: Stage) -> None:
     assert plane.controllers.writes[before:] == []
 
 
-async def test_its_end_is_the_end_of_its_machines(plane: Stage) -> None:
+async def test_a_deleted_set_deletes_its_machines(plane: Stage) -> None:
     await started(plane, 2)
     await plane.client.delete(MachineSet, Key("default", "ms"))
     await plane.settle(20)
@@ -244,7 +244,7 @@ async def test_machines_of_another_set_are_left_alone(plane: Stage) -> None:
     assert not any(machine.deleting for machine in machines)
 
 
-async def test_it_stays_until_its_last_machine_is_gone(plane: Stage) -> None:
+async def test_a_set_stays_until_its_last_machine_is_deleted(plane: Stage) -> None:
     await started(plane, 2)
     slow = (await names(plane))[0]
     await hold(plane, slow)
@@ -257,7 +257,7 @@ async def test_it_stays_until_its_last_machine_is_gone(plane: Stage) -> None:
     assert await plane.story.get(MachineSet, "ms") is None
 
 
-async def test_it_gets_its_finalizer_before_anything_is_made(plane: Stage) -> None:
+async def test_a_set_gets_its_finalizer_before_it_creates_machines(plane: Stage) -> None:
     """A deletion in between would leave Machines behind."""
     await started(plane, 1)  # all kinds are watched from now on
     before = len(plane.controllers.writes)
@@ -269,7 +269,7 @@ async def test_it_gets_its_finalizer_before_anything_is_made(plane: Stage) -> No
     assert own < number
 
 
-async def test_it_makes_none_where_creation_is_disabled(plane: Stage) -> None:
+async def test_a_set_creates_no_machines_while_creation_is_disabled(plane: Stage) -> None:
     await started(plane, 2)
     annotations = {"cluster.x-k8s.io/disable-machine-create": "true"}
     await plane.story.merge(MachineSet, "ms", {"metadata": {"annotations": annotations}})

@@ -30,7 +30,7 @@ def document(spec: Any = None, **metadata: Any) -> Document:
     return entries if spec is None else {**entries, "spec": spec}
 
 
-def test_no_more_is_reported_than_is_meant() -> None:
+def test_an_intent_has_only_the_managed_fields() -> None:
     desired = document(
         {"size": 1},
         labels={"a": "b"},

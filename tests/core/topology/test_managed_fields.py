@@ -59,7 +59,9 @@ def test_the_controllers_entry_exists_and_the_ownerless_one_is_removed(
         ({"v": "4"}, ["f:v"]),
     ],
 )
-def test_of_a_control_plane_the_arguments_were_ours(arguments: Any, owned: list[str]) -> None:
+def test_the_managed_fields_of_a_control_plane_include_its_arguments(
+    arguments: Any, owned: list[str]
+) -> None:
     config = {"clusterConfiguration": {"apiServer": {"extraArgs": arguments}}}
     spec = {"kubeadmConfigSpec": config}
     (entry,) = migrated_entries(document("KubeadmControlPlane", spec=spec), NOW) or []

@@ -48,7 +48,7 @@ async def sizes(story: Herd) -> tuple[int, int]:
     )
 
 
-async def test_a_pool_comes_grows_waits_for_its_upgrade_and_goes() -> None:
+async def test_a_pool_is_created_scaled_upgraded_and_deleted() -> None:
     async with herd() as story:
         await story.create([*class_with_pools(), cluster(workers=pools(1))])
         await story.until_settled()

@@ -155,7 +155,7 @@ async def test_the_last_user_takes_the_templates_along() -> None:
         assert await at.left() == []
 
 
-async def test_a_deployment_goes_without_a_template_that_a_set_uses() -> None:
+async def test_a_deleted_deployment_leaves_a_template_that_a_set_uses() -> None:
     async with yard() as at:
         await at.templates("new")
         await at.group("md", "new")
@@ -172,7 +172,7 @@ async def test_a_deployment_goes_without_a_template_that_a_set_uses() -> None:
         await delete_unused_templates(at.dependencies, group, [user])  # again, after a lost answer
 
 
-async def test_a_set_goes_without_a_template_that_its_deployment_uses() -> None:
+async def test_a_deleted_set_leaves_a_template_that_its_deployment_uses() -> None:
     async with yard() as at:
         await at.templates("new")
         await at.group("md", "new")

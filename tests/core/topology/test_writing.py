@@ -214,7 +214,9 @@ async def test_planned_deletions_are_done_once_without_an_error(desk: Desk) -> N
     assert 'Deleted MachineDeployment "default/md"' in desk.events.messages
 
 
-async def test_a_replaced_template_of_the_control_plane_goes_and_events_tell(desk: Desk) -> None:
+async def test_a_replaced_template_of_the_control_plane_is_deleted_with_an_event(
+    desk: Desk,
+) -> None:
     await desk.write(plan())
     before = await desk.client.get(INFRA_TEMPLATES, Key("default", "c-cp"))
     control_plane = await desk.client.get(CONTROL_PLANES, Key("default", "c"))

@@ -122,7 +122,7 @@ async def test_an_object_written_by_another_client_is_stored_anew_already() -> N
             assert await here.stored() == ["v1beta2"]
 
 
-async def test_an_object_that_is_gone_needs_no_migration() -> None:
+async def test_a_deleted_object_needs_no_migration() -> None:
     async with world() as here:
         await here.install(T1)
         await here.apply(OLD, "one", UNIT, foo="foo")

@@ -189,7 +189,7 @@ SECTIONS: Final = (
                 "changes; an error holds what a wait would hold; all handlers are asked again.",
                 FAULTS,
                 PLANE,
-                "hooks/test_breaker.py::test_nobody_is_held_longer_than_stated",
+                "hooks/test_breaker.py::test_a_call_waits_no_longer_than_stated",
                 HERD,
             ),
             row(5, "The description of a hook has its other rules for errors.", HOLDS),

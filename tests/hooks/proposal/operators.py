@@ -31,15 +31,14 @@ _REGISTRY: Final = "hooks/test_registry.py::"
 _SHARED: Final = "apps/https/test_shared.py::"
 SERVICE: Final = f"{_HTTPS}test_a_service_is_called_where_it_is_under_its_own_name"
 CLOSED: Final = (
-    "core/extensionconfig/test_stories.py::"
-    "test_while_the_gate_is_closed_none_is_registered_and_nobody_is_asked"
+    "core/extensionconfig/test_stories.py::test_a_closed_gate_registers_and_calls_no_extension"
 )
 REPLICAS: Final = f"{_SHARED}test_no_call_fails_while_all_replicas_and_their_authority_change"
 CLIENTS: Final = f"{_SERVING}test_only_clients_of_an_authority_are_let_in"
 ONE_CONFIG: Final = f"{_REGISTRY}test_handlers_have_names_and_hooks"
 PROJECT: Final = (
-    "apps/extension_server/test_hardened.py::test_its_account_reads_and_writes_one_secret",
-    "apps/extension_server/test_hardened.py::test_its_pods_have_no_privileges",
+    "apps/extension_server/test_hardened.py::test_the_account_of_an_extension_reads_and_writes_one_secret",
+    "apps/extension_server/test_hardened.py::test_pods_of_an_extension_have_no_privileges",
 )
 
 SECTIONS: Final = (
@@ -50,7 +49,7 @@ SECTIONS: Final = (
                 1,
                 "An extension is a process of its own, at an address that controllers reach.",
                 PLANE,
-                f"{_SERVING}test_it_is_called_over_tls_with_its_own_ca",
+                f"{_SERVING}test_the_server_is_called_over_tls_with_its_own_ca",
             ),
             row(
                 (2, 3),
@@ -143,7 +142,7 @@ SECTIONS: Final = (
                 "follow one after the other.",
                 HERD,
                 CLUSTERS,
-                "hooks/test_breaker.py::test_one_tries_and_all_follow_when_it_gets_an_answer",
+                "hooks/test_breaker.py::test_one_trial_call_closes_the_breaker_for_all",
             ),
             row(
                 5,
@@ -165,7 +164,7 @@ SECTIONS: Final = (
                 STEPS,
                 HOLDS,
                 "stories/test_recorded_extensions.py::"
-                "test_a_life_with_extensions_goes_as_it_was_recorded",
+                "test_a_life_with_extensions_matches_the_recording",
             ),
             row(
                 (3, 7),

@@ -105,6 +105,6 @@ def test_two_values_differ_in_fields(old: Any, new: Any, changed: Any, removed: 
     assert (old, new) == before
 
 
-def test_shared_parts_are_not_looked_at() -> None:
+def test_shared_parts_are_not_compared() -> None:
     poisoned: Any = {"left": object()}
     assert changes(TYPE, {"nested": poisoned}, {"nested": poisoned}) == (None, None)

@@ -32,7 +32,7 @@ def test_an_updater_that_owns_the_annotation_becomes_the_applier() -> None:
     ]
 
 
-def test_its_fields_join_those_of_an_applier_that_is_there() -> None:
+def test_migrated_fields_join_those_of_an_existing_applier() -> None:
     client = entry("old", "Update", APPLIED)
     applier = entry("argo", "Apply", {"f:data": {"f:c": {}}})
     (joined,) = migrate_entries([applier, client], "argo") or []

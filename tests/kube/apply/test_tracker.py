@@ -170,7 +170,7 @@ def test_fields_owned_by_another_applier_stay() -> None:
     assert after["spec"] == {"name": "x", "count": 1, "byName": [{"name": "a", "size": 1}]}
 
 
-def test_a_structure_goes_with_its_last_field() -> None:
+def test_a_structure_is_released_with_its_last_field() -> None:
     live = applied(None, "one", {"name": "x", "nested": {"left": {"a": "1"}}, "tags": ["a"]})
     assert applied(live, "one", {"name": "x", "tags": []})["spec"] == {"name": "x"}
     live = applied(live, "two", {"nested": {"left": {"b": "1"}}})
@@ -314,7 +314,7 @@ def test_kubectl_does_not_adopt_fields_changed_since() -> None:
     assert [cause["field"] for cause in (refused.value.details or {})["causes"]] == [".spec.name"]
 
 
-def test_nobody_else_takes_over_from_kubectl() -> None:
+def test_only_kubectl_takes_over_from_kubectl() -> None:
     with pytest.raises(Conflict):
         applied(client_side({"name": "x"}, {"name": "x"}), "someone", {"name": "y"})
 

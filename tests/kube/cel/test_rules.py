@@ -213,7 +213,7 @@ def test_a_scalar_has_the_type_of_its_format(
     assert len(found(schema, bad)) == 1
 
 
-def test_the_root_knows_its_name_and_kind() -> None:
+def test_rules_at_the_root_can_read_name_and_kind() -> None:
     rules = [{"rule": "self.metadata.name.startsWith('a') && self.kind == 'Thing'"}]
     schema: Document = {"type": "object", "x-kubernetes-validations": rules}
     structural = Structural.compile(schema, rules=rule_checker)

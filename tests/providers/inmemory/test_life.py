@@ -324,7 +324,7 @@ async def test_the_api_server_answers_only_while_a_control_plane_machine_runs(pl
         await transport(Request("GET", "/api/v1/nodes"))
 
 
-async def test_a_deleted_pod_and_a_deleted_node_are_gone_at_once(plane: Plane) -> None:
+async def test_a_deleted_pod_and_a_deleted_node_disappear_at_once(plane: Plane) -> None:
     await plane.running("blue", workers=1)
     client = await plane.workload("blue")
     pod = {

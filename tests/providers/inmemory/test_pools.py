@@ -104,7 +104,7 @@ async def scaled(story: Story, replicas: int) -> MachinePool:
     return machine_pool
 
 
-async def test_a_pool_goes_from_0_to_3_to_1_to_0_and_away() -> None:
+async def test_a_pool_scales_from_0_to_3_to_1_to_0_and_is_deleted() -> None:
     async with running_plane() as story:
         await begin(story, 0)
         for replicas in (0, 3, 1, 0):
@@ -160,7 +160,7 @@ async def test_a_machine_that_is_deleted_is_replaced() -> None:
         assert removal not in names
 
 
-async def test_the_machine_that_an_autoscaler_chose_goes_first() -> None:
+async def test_the_machine_chosen_by_an_autoscaler_is_deleted_first() -> None:
     async with running_plane() as story:
         await begin(story, 3)
         await story.until(MachinePool, "mp", runs(3))

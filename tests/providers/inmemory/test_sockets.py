@@ -62,7 +62,7 @@ async def test_each_cluster_answers_at_its_own_address_with_its_own_certificates
                 await client.list(NODES)
 
 
-async def test_nobody_answers_before_the_api_server_runs_nor_for_addresses_of_nobody() -> None:
+async def test_nobody_answers_before_the_api_server_runs_or_at_unused_addresses() -> None:
     async with listening() as plane:
         await plane.cluster("blue")
         access = await plane.kubeconfig("blue")
@@ -117,7 +117,7 @@ async def test_in_a_pod_clusters_are_at_its_address() -> None:
                 assert (await client.get(NODES, Key("", f"{name}-cp")))["kind"] == "Node"
 
 
-async def test_a_watch_ends_when_the_cluster_goes() -> None:
+async def test_a_watch_ends_when_the_cluster_is_deleted() -> None:
     async with listening() as plane:
         await plane.running("blue")
         async with https(await plane.kubeconfig("blue")) as client, client.watch(NODES) as events:

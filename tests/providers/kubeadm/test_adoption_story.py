@@ -61,7 +61,7 @@ async def controllers_of_secrets(hands: Hands) -> dict[str, str]:
     }
 
 
-async def test_it_takes_over_the_machines_and_their_secrets(hands: Hands) -> None:
+async def test_a_control_plane_adopts_machines_and_their_secrets(hands: Hands) -> None:
     await hands.start_cluster()
     await lone_machine(hands, owner=None)
     await asyncio.sleep(5)

@@ -75,7 +75,7 @@ def test_an_invalid_attempt_is_refused(text: str) -> None:
         parse_attempt(text, "a/b")
 
 
-def test_the_most_broken_machine_goes_first() -> None:
+def test_the_most_broken_machine_is_remediated_first() -> None:
     marked = {Annotation.REMEDIATE_MACHINE: ""}
     control_plane = plane(
         machine("well", age=9000),

@@ -55,7 +55,7 @@ def test_all_is_well() -> None:
     assert told(three()) == ("True", "")
 
 
-def test_it_must_be_initialized_first() -> None:
+def test_an_uninitialized_control_plane_is_unavailable() -> None:
     assert told(plane()) == ("False", "Control plane not yet initialized")
 
 
@@ -66,7 +66,7 @@ def test_certificates_are_needed() -> None:
     )
 
 
-def test_one_of_three_may_be_broken() -> None:
+def test_one_of_three_machines_may_be_broken() -> None:
     control_plane = three()
     break_(control_plane, "b")
     assert told(control_plane) == (
@@ -76,7 +76,7 @@ def test_one_of_three_may_be_broken() -> None:
     )
 
 
-def test_a_new_issue_is_not_told_while_all_is_well_enough() -> None:
+def test_a_new_issue_is_not_reported_while_the_quorum_holds() -> None:
     control_plane = three()
     break_(control_plane, "b", ago=4)
     assert told(control_plane) == ("True", "")

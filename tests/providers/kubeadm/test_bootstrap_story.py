@@ -194,7 +194,7 @@ async def test_exactly_one_machine_runs_init(plane: Plane) -> None:
     assert "kubeadm init" in await user_data(plane, winner.metadata.name)
 
 
-async def test_the_lock_of_a_machine_that_is_gone_is_free(plane: Plane) -> None:
+async def test_the_lock_of_a_deleted_machine_is_free(plane: Plane) -> None:
     await cluster(plane)
     first = await machine(plane, "cp1", control_plane=True, **EC)
     assert first.status.data_secret_name == "cp1"
@@ -334,7 +334,7 @@ async def test_ignition_that_cannot_be_made_is_an_event(plane: Plane) -> None:
     )
 
 
-async def test_a_worker_must_not_be_told_to_join_the_control_plane(plane: Plane) -> None:
+async def test_a_worker_must_not_join_the_control_plane(plane: Plane) -> None:
     await cluster(plane, initialized=True)
     await certificates(plane)
     config = await machine(plane, "w1", joinConfiguration={"controlPlane": {}})
@@ -408,7 +408,7 @@ def legacy(config: KubeadmConfig) -> dict[str, tuple[str, str, str, str]]:
     }
 
 
-async def test_readers_of_v1beta1_are_told_too(plane: Plane) -> None:
+async def test_v1beta1_conditions_are_reported(plane: Plane) -> None:
     await cluster(plane, ready=False)
     config = await machine(plane, "w1", files=[{"path": "/f", "contentFrom": _secret("none")}])
     waiting = ("False", "WaitingForClusterInfrastructure", "Info", "")

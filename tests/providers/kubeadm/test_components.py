@@ -189,7 +189,7 @@ def test_a_node_without_a_machine_is_reported() -> None:
     )
 
 
-def test_label_and_taint_of_the_node_are_looked_at() -> None:
+def test_label_and_taint_of_the_node_are_checked() -> None:
     control_plane = plane(machine("a"))
     observe_components(control_plane, {"a": node("a", role=False, taints=[])}, pods("a"))
     assert said(control_plane, "NodeKubeadmLabelsAndTaintsSet") == (
@@ -199,7 +199,7 @@ def test_label_and_taint_of_the_node_are_looked_at() -> None:
     )
 
 
-def test_a_machine_that_goes_reports_it() -> None:
+def test_components_of_a_machine_in_deletion_report_it() -> None:
     going = machine("a", deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["f"])
     control_plane = plane(going, machine("b"))
     observe_components(control_plane, {"b": node("b")}, pods("b"))

@@ -85,7 +85,7 @@ async def test_machines_are_replaced_before_their_certificates_end(hands: Hands)
     await replaced(hands, old.metadata.name, 1)
 
 
-async def test_an_etcd_that_recovers_is_noticed_though_nobody_tells(hands: Hands) -> None:
+async def test_a_recovering_etcd_is_noticed_without_an_event(hands: Hands) -> None:
     await hands.start()
     await until(hands, at(1))
     (name,) = await names(hands)

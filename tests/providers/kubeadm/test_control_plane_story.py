@@ -78,7 +78,7 @@ def legacy(kcp: KubeadmControlPlane) -> dict[str, tuple[str, str, str]]:
     }
 
 
-async def test_readers_of_v1beta1_are_told_too(hands: Hands) -> None:
+async def test_v1beta1_conditions_are_reported(hands: Hands) -> None:
     hands.hold_new = True
     await hands.start()
     await asyncio.sleep(5)
@@ -213,7 +213,7 @@ async def test_a_template_that_is_missing_or_unreadable_is_reported(hands: Hands
     await until(hands, at(1))
 
 
-async def test_nobody_is_made_before_the_infrastructure_is_there(hands: Hands) -> None:
+async def test_machines_are_created_after_the_infrastructure_is_ready(hands: Hands) -> None:
     await hands.start(provisioned=False)
     await asyncio.sleep(5)
     kcp = await hands.control_plane()
@@ -226,7 +226,7 @@ async def test_nobody_is_made_before_the_infrastructure_is_there(hands: Hands) -
     assert await hands.machines() == []
 
 
-async def test_it_grows_one_machine_at_a_time(hands: Hands) -> None:
+async def test_a_control_plane_grows_one_machine_at_a_time(hands: Hands) -> None:
     await hands.start()
     await until(hands, at(1))
     await change(hands, {"replicas": 3})
@@ -263,7 +263,7 @@ async def test_a_machine_that_does_not_come_up_keeps_the_next_one_waiting(hands:
     assert [(event["reason"], event["count"]) for event in events] == [("ControlPlaneUnhealthy", 1)]
 
 
-async def test_it_shrinks_without_losing_etcd(hands: Hands) -> None:
+async def test_a_control_plane_shrinks_without_losing_etcd(hands: Hands) -> None:
     await hands.start(replicas=3)
     await until(hands, at(3))
     leader = hands.etcd.leader
@@ -278,7 +278,7 @@ async def test_it_shrinks_without_losing_etcd(hands: Hands) -> None:
     assert hands.outlived == []
 
 
-async def test_the_machine_that_a_person_chose_goes_first(hands: Hands) -> None:
+async def test_the_machine_chosen_by_a_user_is_deleted_first(hands: Hands) -> None:
     await hands.start(replicas=3)
     await until(hands, at(3))
     chosen = (await hands.machines())[1]

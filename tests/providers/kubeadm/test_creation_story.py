@@ -135,7 +135,7 @@ async def next_name(hands: Hands) -> str:
     return failure.names[-1]
 
 
-async def test_a_kubeadm_config_of_somebody_else_is_left_alone(hands: Hands) -> None:
+async def test_a_foreign_kubeadm_config_is_left_alone(hands: Hands) -> None:
     name = await next_name(hands)
     config = {
         "apiVersion": KubeadmConfig.RESOURCE.api_version,

@@ -41,7 +41,7 @@ async def test_deletion_waits_for_the_workers(hands: Hands) -> None:
     assert not any("remove" in call for call in hands.etcd.calls[calls:])
 
 
-async def test_it_stays_until_its_last_machine_is_gone(hands: Hands) -> None:
+async def test_a_control_plane_stays_until_its_last_machine_is_deleted(hands: Hands) -> None:
     await hands.start()
     await until(hands, at(1))
     hands.hold_old = True

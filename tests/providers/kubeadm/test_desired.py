@@ -57,14 +57,14 @@ def test_labels_of_a_control_plane_with_a_long_name_are_valid() -> None:
     assert len(labels["cluster.x-k8s.io/control-plane-name"]) <= 63
 
 
-def test_users_labels_do_not_hide_ours() -> None:
+def test_labels_of_users_do_not_hide_required_ones() -> None:
     metadata = {"labels": {"cluster.x-k8s.io/cluster-name": "theirs", "team": "blue"}}
     template = {"metadata": metadata, "spec": {"infrastructureRef": encode(REFERENCE)}}
     labels = desired_machines(control_plane({"machineTemplate": template}), "c1").labels
     assert (labels["cluster.x-k8s.io/cluster-name"], labels["team"]) == ("c1", "blue")
 
 
-def test_readiness_gates_are_ours_then_theirs() -> None:
+def test_required_readiness_gates_precede_those_of_users() -> None:
     gates = [{"conditionType": "Mine"}, {"conditionType": "EtcdPodHealthy", "polarity": "Negative"}]
     spec = {"infrastructureRef": encode(REFERENCE), "readinessGates": gates}
     kcp = control_plane({"machineTemplate": {"spec": spec}})

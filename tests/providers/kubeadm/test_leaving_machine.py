@@ -73,7 +73,7 @@ def test_the_machine_to_delete_is_outdated_and_oldest_in_the_largest_domain(
     assert going.metadata.name == expected
 
 
-def test_of_the_outdated_a_broken_one_goes_first() -> None:
+def test_a_broken_outdated_machine_is_deleted_first() -> None:
     control_plane = plane(machine("a", age=30), machine("b", age=20))
     say(control_plane, "b", conditions.false("EtcdMemberHealthy", "NotHealthy", "it has an alarm"))
     going = leaving_machine(control_plane, control_plane.machines)
@@ -81,5 +81,5 @@ def test_of_the_outdated_a_broken_one_goes_first() -> None:
     assert going.metadata.name == "b"
 
 
-def test_nobody_goes_when_nobody_is_there() -> None:
+def test_no_machine_is_deleted_without_candidates() -> None:
     assert leaving_machine(plane(), []) is None

@@ -70,7 +70,7 @@ async def test_a_member_without_a_machine_is_removed(hands: Hands) -> None:
     await until(hands, at(3))
 
 
-async def test_it_is_not_removed_when_the_quorum_could_be_lost(hands: Hands) -> None:
+async def test_a_member_is_not_removed_when_the_quorum_could_be_lost(hands: Hands) -> None:
     await hands.start(replicas=3)
     await until(hands, at(3))
     sick = sorted(await names(hands))[:2]

@@ -45,7 +45,9 @@ def found(*machines: Document, certificates: bool = True) -> ControlPlane:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_one_thing_at_a_time(of: ControlPlane, blocker: str, *, scale_up: bool) -> None:
+def test_a_scaling_control_plane_does_one_thing_at_a_time(
+    of: ControlPlane, blocker: str, *, scale_up: bool
+) -> None:
     assert is_stable(tools([]), of, scale_up=scale_up) is not bool(blocker)
     assert not blocker or getattr(of.preflight, blocker)
 

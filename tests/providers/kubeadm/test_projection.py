@@ -69,7 +69,7 @@ def test_a_member_of_a_machine_without_a_node_is_not_known_to_be_healthy() -> No
 
 
 @pytest.mark.parametrize(("ready", "survives"), [("True", True), ("Unknown", False)])
-def test_a_machine_in_deletion_runs_until_our_hook_goes(ready: str, survives: bool) -> None:
+def test_a_machine_in_deletion_runs_until_its_hook_is_removed(ready: str, survives: bool) -> None:
     """Two Machines that are deleted at the same time do not wait for each other."""
     going: dict[str, Any] = {
         "deletionTimestamp": "2026-01-01T00:00:00Z",

@@ -133,7 +133,7 @@ async def test_etcds_quorum_comes_first(hands: Hands) -> None:
     assert len(await names(hands)) == 3
 
 
-async def test_nobody_is_replaced_while_another_machine_comes_up(hands: Hands) -> None:
+async def test_no_machine_is_remediated_while_another_one_starts(hands: Hands) -> None:
     await hands.start(replicas=3)
     await until(hands, at(3))
     hands.hold_new = True

@@ -43,7 +43,7 @@ async def test_an_upgrade_replaces_one_machine_at_a_time(hands: Hands) -> None:
 
 
 @pytest.mark.parametrize("surge", [0, "0", '0"', "none"])
-async def test_without_surge_a_machine_goes_before_the_next_one_comes(
+async def test_without_surge_a_machine_is_deleted_before_the_next_is_created(
     surge: int | str, hands: Hands
 ) -> None:
     await hands.start(replicas=3)

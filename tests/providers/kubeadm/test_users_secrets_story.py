@@ -60,7 +60,7 @@ async def user_data(hands: Hands, machine: Machine) -> str:
     return b64decode(secret["data"]["value"]).decode()
 
 
-async def test_their_authority_signs_everything_and_stays_theirs(hands: Hands) -> None:
+async def test_a_users_authority_signs_everything_and_stays_unchanged(hands: Hands) -> None:
     ca = authority()
     before = await bring(hands, "ca", ca)
     await hands.start()
@@ -107,7 +107,7 @@ async def test_our_own_kubeconfig_is_renewed_at_half_of_its_life(hands: Hands) -
     assert [item["uid"] for item in owners if item.get("controller")] == [kcp.metadata.uid]
 
 
-async def test_an_etcd_of_their_own_is_used_and_not_looked_after(hands: Hands) -> None:
+async def test_an_external_etcd_is_used_and_not_maintained(hands: Hands) -> None:
     ca, client = authority(), authority()
     await bring(hands, "etcd", ca, key=False)
     await bring(hands, "apiserver-etcd-client", client)

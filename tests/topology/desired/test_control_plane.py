@@ -89,7 +89,7 @@ async def test_fields_unset_in_the_topology_come_from_the_template() -> None:
         ),
     ],
 )
-async def test_a_version_that_somebody_has_raised_is_not_lowered(
+async def test_a_version_raised_by_others_is_not_lowered(
     there: Document | None, expected: str
 ) -> None:
     first = settled(await made(contract=Version.V1BETA1))

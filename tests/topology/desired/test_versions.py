@@ -229,7 +229,7 @@ async def test_a_control_plane_that_says_no_version_is_reported() -> None:
     )
 
 
-async def test_of_two_builds_the_control_planes_is_the_newer_one() -> None:
+async def test_the_newer_build_is_that_of_the_control_plane() -> None:
     change = topology(version="v1.34.0+b")
     current = settled(await made(), plane="v1.34.0+a", md="v1.34.0+a", mp="v1.34.0+a")
     result, desired = await asked(current, change)
