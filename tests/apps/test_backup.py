@@ -179,7 +179,7 @@ def test_a_backup_is_private_and_whole_or_not_there(folder: Folder, tmp_path: Pa
     assert not list(folder.path.glob(".backup-*"))
 
 
-def test_nothing_is_no_backup(folder: Folder) -> None:
+def test_an_empty_plane_cannot_be_backed_up(folder: Folder) -> None:
     with pytest.raises(BackupFailed, match="nothing to back up"):
         back_up(folder, io.BytesIO(), NOW)
 

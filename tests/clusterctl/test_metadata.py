@@ -65,7 +65,7 @@ def test_broken_yaml_is_reported_with_its_line() -> None:
         metadata_of(b"a: 1\n\tb: 2\n", "x")
 
 
-def test_a_kind_may_be_missing() -> None:
+def test_metadata_may_have_no_kind() -> None:
     text = SERIES.replace("kind: Metadata\n", "")
     assert len(metadata_of(text.encode(), "x").series) == 4
 

@@ -115,7 +115,7 @@ async def test_handlers_answer_together_in_the_order_of_their_names() -> None:
     assert both.calls() == ["a", "b"]
 
 
-async def test_the_first_failure_ends_it() -> None:
+async def test_the_first_failure_ends_a_blocking_call() -> None:
     last = quota()
     refusing = Extension(a=("BeforeClusterCreate", {"status": "Failure", "message": "no room"}))
     plane = Plane(ext=refusing, last=last)

@@ -14,7 +14,9 @@ from kapy.node_agent.restarts import Backoff, Policy, restarts
         ("OnFailure", 1, True), ("Never", 0, False), ("Never", 1, False),
     ],
 )  # fmt: skip
-def test_the_policy_decides(policy: Policy, code: int, *, again: bool) -> None:
+def test_the_restart_policy_and_the_exit_code_decide(
+    policy: Policy, code: int, *, again: bool
+) -> None:
     assert restarts(policy, code) is again
 
 

@@ -239,7 +239,9 @@ class TestWhatBecomesOfIt:
             ref for ref, document in (await everything(sides[1])).items() if "status" in document
         ]
 
-    async def test_owners_are_those_of_the_target(self, sides: Sides, tmp_path: Path) -> None:
+    async def test_owner_references_have_the_uids_of_the_target(
+        self, sides: Sides, tmp_path: Path
+    ) -> None:
         await put(sides[0], *fleet.fleet())
         before = content(await everything(sides[0]))
         await moved(sides, tmp_path)

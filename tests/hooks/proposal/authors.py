@@ -181,7 +181,9 @@ SECTIONS: Final = (
                 f"{_CALLER}test_an_answering_extension_is_never_ignored",
             ),
             row(
-                3, "Fail: it is tried until it passes.", f"{_CALLER}test_the_first_failure_ends_it"
+                3,
+                "Fail: it is tried until it passes.",
+                f"{_CALLER}test_the_first_failure_ends_a_blocking_call",
             ),
             row(
                 4,

@@ -56,7 +56,7 @@ def test_every_paragraph_has_its_row() -> None:
 
 
 @each_section
-def test_rows_follow_each_other(section: Section) -> None:
+def test_rows_cover_the_paragraphs_without_a_gap(section: Section) -> None:
     expected = 1
     for row in section.rows:
         first, last = row.paragraphs
