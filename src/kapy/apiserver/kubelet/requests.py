@@ -69,7 +69,7 @@ class LogStream:
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self._pieces = pieces
-        self._told: Callable[[], None] | None = None
+        self._on_end: Callable[[], None] | None = None
         self._open = True
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -87,14 +87,14 @@ class LogStream:
 
     def when_closed(self, callback: Callable[[], None] | None) -> None:
         """Set a callback for when the server ends the stream."""
-        self._told = callback
+        self._on_end = callback
 
     async def aclose(self) -> None:
         """End the stream."""
         if self._open:
             self._open = False
-            if self._told is not None:
-                self._told()
+            if self._on_end is not None:
+                self._on_end()
 
 
 class KubeletRequests:

@@ -35,7 +35,7 @@ class EventStream:
         self._events = events
         self._closed = False
         self._wait: asyncio.Timeout | None = None
-        self._told: Callable[[], None] | None = None
+        self._on_end: Callable[[], None] | None = None
 
     async def lines(self) -> AsyncIterator[bytes]:
         """Yield each event as a line."""
@@ -57,9 +57,9 @@ class EventStream:
             if (close := getattr(self._events, "aclose", None)) is not None:
                 await close()
 
-    def when_closed(self, told: Callable[[], None] | None) -> None:
+    def when_closed(self, callback: Callable[[], None] | None) -> None:
         """Set a callback for when the server ends the stream."""
-        self._told = told
+        self._on_end = callback
 
     async def aclose(self) -> None:
         """End the stream."""
@@ -68,5 +68,5 @@ class EventStream:
         self._closed = True
         if self._wait is not None:
             self._wait.reschedule(asyncio.get_running_loop().time())
-        if self._told is not None:
-            self._told()
+        if self._on_end is not None:
+            self._on_end()
