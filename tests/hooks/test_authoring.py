@@ -22,7 +22,7 @@ from kapy.hooks import (
     RetryResponse,
 )
 from kapy.hooks.extension import MAX_BODY
-from kapy.testing.extension import ask, check_deterministic, made, recorded
+from kapy.testing.extension import ask, check_deterministic, read_request, sample_request
 
 PATH = BEFORE_CLUSTER_UPGRADE.path("freeze-window")
 
@@ -174,11 +174,11 @@ async def test_the_kit_finds_a_handler_with_varying_answers(tmp_path: Path) -> N
 
     with pytest.raises(AssertionError, match="in two ways"):
         await check_deterministic(
-            extension, BEFORE_CLUSTER_CREATE, made(BEFORE_CLUSTER_CREATE), "counting"
+            extension, BEFORE_CLUSTER_CREATE, sample_request(BEFORE_CLUSTER_CREATE), "counting"
         )
     file = tmp_path / "request.json"
     file.write_bytes(BEFORE_CLUSTER_UPGRADE.encode_request(upgrade_to("v1.33.0")))
-    request = recorded(BEFORE_CLUSTER_UPGRADE, file)
+    request = read_request(BEFORE_CLUSTER_UPGRADE, file)
     await check_deterministic(extension, BEFORE_CLUSTER_UPGRADE, request, "steady")
     with pytest.raises(ValueError, match=r"there are: counting \(BeforeClusterCreate\), steady"):
         await ask(extension, BEFORE_CLUSTER_UPGRADE, request, "missing")

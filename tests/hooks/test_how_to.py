@@ -11,7 +11,7 @@ import pytest
 from kapy.hooks import BEFORE_CLUSTER_UPGRADE, GENERATE_PATCHES, BeforeClusterUpgradeRequest
 from kapy.hooks.catalog import own_catalog
 from kapy.hooks.openapi.pages import pages
-from kapy.testing.extension import ask, check_idempotent, made
+from kapy.testing.extension import ask, check_idempotent, sample_request
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -44,7 +44,7 @@ async def test_the_answers_of_the_guide_are_right(module: dict[str, Any]) -> Non
 
 
 async def test_the_patches_of_the_guide_are_valid(module: dict[str, Any]) -> None:
-    request = made(GENERATE_PATCHES)
+    request = sample_request(GENERATE_PATCHES)
     assert request.items
     request.items[0].object = {
         "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import MISSING, fields, is_dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,11 +20,13 @@ from kapy.engine.cache import Informer
 from kapy.engine.controller import Controller
 from kapy.engine.events import Recorder
 from kapy.engine.result import Result
+from kapy.hooks import BEFORE_CLUSTER_CREATE
 from kapy.kube import Key
 from kapy.kube.renamed import RenamedMember, RenamedMethods
 from kapy.sdk import Document
 from kapy.sdk.former_names import MOVED, PRIVATE, RENAMED
 from kapy.sdk.machine_control_plane import MachineControlPlaneContext, MachineControlPlaneProvider
+from kapy.testing.extension import sample_request
 
 HOMES = {name: home for home, names in MOVED.items() for name in names.split()}
 SDK = [kapy.sdk, *(import_module(home) for home in MOVED)]
@@ -61,6 +64,17 @@ def test_a_former_function_is_called_under_its_present_name() -> None:
     assert kapy.api.written is written
     with pytest.warns(DeprecationWarning, match=r"kapy\.kube\.meta\.written is now called to_doc"):
         assert written(machine) == kapy.api.to_document(machine)
+
+
+def test_former_functions_of_the_extension_kit_are_the_present_ones(tmp_path: Path) -> None:
+    former = vars(import_module("kapy.testing.extension"))
+    with pytest.warns(DeprecationWarning, match="made is now called sample_request"):
+        request = former["made"](BEFORE_CLUSTER_CREATE)
+    assert request == sample_request(BEFORE_CLUSTER_CREATE)
+    file = tmp_path / "request.json"
+    file.write_bytes(BEFORE_CLUSTER_CREATE.encode_request(request))
+    with pytest.warns(DeprecationWarning, match="recorded is now called read_request"):
+        assert former["recorded"](BEFORE_CLUSTER_CREATE, file) == request
 
 
 @pytest.mark.parametrize(

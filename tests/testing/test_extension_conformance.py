@@ -22,7 +22,7 @@ from kapy.hooks import (
 from kapy.hooks.catalog import own_catalog
 from kapy.hooks.mutation import patch_templates
 from kapy.hooks.transport import Answer, NoAnswer
-from kapy.testing.extension_conformance import judged
+from kapy.testing.extension_conformance import check_extension
 
 QUOTA = BEFORE_CLUSTER_CREATE.path("quota")
 PATCHES = GENERATE_PATCHES.path("labels")
@@ -76,8 +76,8 @@ def edited(answer: Answer, **fields: Any) -> Answer:
 
 
 async def test_a_good_extension_keeps_every_rule() -> None:
-    findings = await judged(asking(as_it_is), own_catalog())
-    assert [finding for finding in findings if not finding.kept] == []
+    findings = await check_extension(asking(as_it_is), own_catalog())
+    assert [finding for finding in findings if not finding.holds] == []
     assert sorted({finding.handler for finding in findings}) == ["", "labels", "quota"]
     assert len(findings) == 11
 
@@ -139,25 +139,25 @@ FOREIGN_PATCH = {"uid": "other", "patchType": "JSONPatch", "patch": "W10="}
 async def test_a_bad_one_breaks_its_rule(wrong: Wrong, rule: str, why: str) -> None:
     results = {
         finding.rule: finding.why
-        for finding in await judged(asking(wrong), own_catalog())
-        if not finding.kept
+        for finding in await check_extension(asking(wrong), own_catalog())
+        if not finding.holds
     }
     assert why in results[rule], results
 
 
 async def test_an_answer_after_its_time_is_none() -> None:
-    findings = await judged(asking(as_it_is, delay=3), own_catalog())
-    broken = [(finding.rule, finding.why) for finding in findings if not finding.kept]
+    findings = await check_extension(asking(as_it_is, delay=3), own_catalog())
+    broken = [(finding.rule, finding.why) for finding in findings if not finding.holds]
     assert broken == [(ANSWERED, "there is no answer in the 2 s that it says itself")]
 
 
 async def test_who_never_answers_is_not_waited_for() -> None:
     with pytest.raises(NoAnswer, match="there is no answer within 30 s"):
-        await judged(lambda _, __: asyncio.sleep(3600, Answer(200, b"")), own_catalog())
+        await check_extension(lambda _, __: asyncio.sleep(3600, Answer(200, b"")), own_catalog())
     broken = [
         finding
-        for finding in await judged(asking(as_it_is, delay=3600), own_catalog())
-        if not finding.kept
+        for finding in await check_extension(asking(as_it_is, delay=3600), own_catalog())
+        if not finding.holds
     ]
     assert {(finding.rule, finding.handler) for finding in broken} == {
         (rule, "quota") for rule in (ANSWERED, SAME, NEWER, NO_JSON)

@@ -36,10 +36,10 @@ def extension(url: str, ca: Path | None) -> int:
     findings = asyncio.run(_run_checks(url, authority))
     for finding in findings:
         who = f"{finding.handler}: " if finding.handler else ""
-        click.echo(f"{'kept  ' if finding.kept else 'BROKEN'}  {who}{finding.rule}")
+        click.echo(f"{'kept  ' if finding.holds else 'BROKEN'}  {who}{finding.rule}")
         if finding.why:
             click.echo(f"        {finding.why}")
-    broken = sum(not entry.kept for entry in findings)
+    broken = sum(not entry.holds for entry in findings)
     click.echo(f"{len(findings) - broken} rules kept, {broken} broken")
     return 2 if broken else 0
 
@@ -49,7 +49,7 @@ async def _run_checks(url: str, authority: str) -> list[Finding]:
     from kapy.hooks.catalog import full_catalog
     from kapy.hooks.https import HttpsTransport
     from kapy.hooks.transport import Answer
-    from kapy.testing.extension_conformance import judged
+    from kapy.testing.extension_conformance import check_extension
 
     client, post = ClientConfig(url=url, ca_bundle=authority), HttpsTransport()
 
@@ -57,6 +57,6 @@ async def _run_checks(url: str, authority: str) -> list[Finding]:
         return await post(client, url.rstrip("/") + path, body)
 
     try:
-        return await judged(ask, full_catalog())
+        return await check_extension(ask, full_catalog())
     finally:
         await post.aclose()

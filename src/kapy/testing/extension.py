@@ -29,8 +29,9 @@ from kapy.hooks.messages.patch import JSON_MERGE_PATCH
 from kapy.hooks.transport import Answer, NoAnswer
 from kapy.kube import Document
 from kapy.kube.patch import merge_patch, strict_json_patch
+from kapy.kube.renamed import renamed_function
 from kapy.kube.yaml import load
-from kapy.testing.extension_conformance import judged
+from kapy.testing.extension_conformance import check_extension
 
 
 async def ask(extension: Extension, hook: Hook[Req, Resp], request: Req, name: str) -> Resp:
@@ -38,16 +39,20 @@ async def ask(extension: Extension, hook: Hook[Req, Resp], request: Req, name: s
     return hook.decode_response(await _call(extension, hook, request, name))
 
 
-def recorded(hook: Hook[Req, Any], path: Path) -> Req:
+def read_request(hook: Hook[Req, Any], path: Path) -> Req:
     """Read a request of the hook from a JSON or YAML file. Raises BadMessage."""
     return hook.decode_request(msgspec.json.encode(load(path.read_bytes(), str(path))))
 
 
-def made(hook: Hook[Req, Any]) -> Req:
+def sample_request(hook: Hook[Req, Any]) -> Req:
     """Generate a request with a value in every field, always the same. Objects in it are
     placeholders."""
     result: Req = sample(hook.request)
     return msgspec.structs.replace(result, kind=hook.request_kind, api_version=hook.api_version)
+
+
+recorded = renamed_function(read_request, "recorded")
+made = renamed_function(sample_request, "made")
 
 
 async def check_deterministic(
@@ -81,7 +86,9 @@ async def check_rules(extension: Extension) -> None:
     async def post(path: str, body: bytes) -> Answer:
         return await way(ClientConfig(), f"https://extension{path}", body)
 
-    broken = [finding for finding in await judged(post, own_catalog()) if not finding.kept]
+    broken = [
+        finding for finding in await check_extension(post, own_catalog()) if not finding.holds
+    ]
     result = "\n".join(
         f"{finding.handler or 'the extension'}: {finding.rule}: {finding.why}" for finding in broken
     )

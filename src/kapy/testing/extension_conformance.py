@@ -1,7 +1,7 @@
 """Checks a running extension, in any language, by calling it as kapy does.
 
-    findings = await judged(post, own_catalog())
-    broken = [one for one in findings if not one.kept]
+    findings = await check_extension(post, own_catalog())
+    broken = [finding for finding in findings if not finding.holds]
 
 Handlers are called with generated requests about a cluster `default/sample`. If a handler has side
 effects, they happen for that cluster.
@@ -37,7 +37,7 @@ _TOTAL_SECONDS: Final = 30.0
 class Finding(NamedTuple):
     """The result of one rule for one handler, or for the whole extension.
 
-    why: how the rule is broken, "" if it is kept.
+    why: how the rule is broken, "" if it holds.
     """
 
     rule: str
@@ -45,7 +45,7 @@ class Finding(NamedTuple):
     why: str = ""
 
     @property
-    def kept(self) -> bool:
+    def holds(self) -> bool:
         return not self.why
 
 
@@ -53,7 +53,7 @@ class _Broken(Exception):
     """A rule is broken; the message says how."""
 
 
-async def judged(ask: Ask, catalog: Catalog) -> list[Finding]:
+async def check_extension(ask: Ask, catalog: Catalog) -> list[Finding]:
     """Return all findings, handler by handler. Raises NoAnswer if the extension does not answer."""
     ask = _in_time(ask)
     result: list[Finding] = []
