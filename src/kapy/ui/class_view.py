@@ -59,10 +59,7 @@ def variables_of(cluster: Document) -> list[Variable]:
     for place, holder in parts:
         overrides = part(holder, "variables").get("overrides") or ()
         variables += [(place, variable) for variable in overrides]
-    return [
-        Variable(text_at(variable, "name"), place, _value(variable))
-        for place, variable in variables
-    ]
+    return [Variable(text_at(item, "name"), place, _value(item)) for place, item in variables]
 
 
 _GROUPS: Final = (("MachineDeployment", "machineDeployments"), ("MachinePool", "machinePools"))
@@ -104,14 +101,8 @@ def _use(patch: Document, reference: Document, slot: _Slot) -> PatchUse | None:
     if text_at(patch, "external", "generatePatchesExtension"):
         return PatchUse(patch, (), ())
     definitions = patch.get("definitions") or ()
-    chosen = [
-        definition
-        for definition in definitions
-        if _selects(part(definition, "selector"), reference, slot)
-    ]
-    operations = [
-        operation for definition in chosen for operation in definition.get("jsonPatches") or ()
-    ]
+    chosen = [item for item in definitions if _selects(part(item, "selector"), reference, slot)]
+    operations = [step for item in chosen for step in item.get("jsonPatches") or ()]
     paths = [f"{text_at(operation, 'op')} {text_at(operation, 'path')}" for operation in operations]
     variables = {text_at(operation, "valueFrom", "variable") for operation in operations} - {""}
     return PatchUse(patch, paths, sorted(variables)) if chosen else None

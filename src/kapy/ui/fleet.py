@@ -81,10 +81,8 @@ class Fleet:
     @property
     def failure(self) -> Exception | None:
         """Why the rows may be out of date; None if they are up to date."""
-        return next(
-            (reflector.failure for reflector in self._reflectors if reflector.failure is not None),
-            None,
-        )
+        failures = (reflector.failure for reflector in self._reflectors)
+        return next(filter(None, failures), None)
 
     @property
     def is_watched(self) -> bool:

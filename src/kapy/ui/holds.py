@@ -56,15 +56,13 @@ def _blocking_hooks(cluster: Document, calls: Sequence[HookCall]) -> Iterator[Ho
     since = str(topology.get("lastTransitionTime") or "")
     lines = [line.strip("* ") for line in str(topology.get("message") or "").split("\n")]
     blocking = [line for line in lines if "hooks are blocking" in line]
-    waiting_calls = [call for call in calls if call.retry is not None]
+    holding = [call for call in calls if call.retry is not None]
     if blocking:
-        waiting_calls = [
-            call for call in waiting_calls if any(call.hook in line for line in blocking)
-        ]
-    for call in waiting_calls:
+        holding = [call for call in holding if any(call.hook in line for line in blocking)]
+    for call in holding:
         name = f"{call.hook} ({call.handler})"
         yield Hold("Cluster", name, call.message, since, "", call.retry, call.seconds)
-    if not waiting_calls:
+    if not holding:
         yield from (Hold("Cluster", "hook", line, since) for line in blocking)
 
 

@@ -81,11 +81,9 @@ def grid_of(machines: Sequence[Document]) -> MachineGrid:
 def _headings(values: Iterable[str], most: int, rest: str) -> dict[str, str]:
     """The heading of each value, in order: the value itself, or `rest` where there are too many."""
     counts = Counter(values)
-    frequent = (
-        {name for name, _ in counts.most_common(most - 1)} if len(counts) > most else {*counts}
-    )
-    ordered = sorted(counts, key=lambda name: (name not in frequent, name))
-    return {name: name if name in frequent else rest for name in ordered}
+    usual = {name for name, _ in counts.most_common(most - 1)} if len(counts) > most else {*counts}
+    ordered = sorted(counts, key=lambda name: (name not in usual, name))
+    return {name: name if name in usual else rest for name in ordered}
 
 
 def rollouts_of(objects: ClusterObjects) -> list[Rollout]:
@@ -124,12 +122,9 @@ def _rollout(owner: Document, versions: set[str]) -> Rollout:
 def certificates_of(machines: Sequence[Document], now: datetime) -> list[Certificate]:
     """The ends of certificates, the first one first."""
     ends = (
-        (moment_of(text_at(machine, "status", "certificatesExpiryDate")), machine)
-        for machine in machines
+        (moment_of(text_at(item, "status", "certificatesExpiryDate")), item) for item in machines
     )
-    return sorted(
-        Certificate(end, name_of(machine), _mood(end, now)) for end, machine in ends if end
-    )
+    return sorted(Certificate(end, name_of(item), _mood(end, now)) for end, item in ends if end)
 
 
 def _mood(ends: datetime, now: datetime) -> str:

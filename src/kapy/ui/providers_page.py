@@ -69,11 +69,7 @@ async def _providers(viewer: Viewer, problems: dict[str, str]) -> list[ProviderR
         except KapyError as error:
             problems[document["metadata"]["name"]] = str(error)
             continue
-        own = [
-            deployment
-            for deployment in deployments
-            if _is_of(deployment, provider.label, provider.namespace)
-        ]
+        own = [item for item in deployments if _is_of(item, provider.label, provider.namespace)]
         contracts, health = _contracts(crds, provider.label, provider.type), list(map(_health, own))
         place = (provider.type.value, provider.label, provider.version, provider.namespace)
         rows.append(ProviderRow(*place, contracts, health, provider.built_in))
@@ -97,9 +93,7 @@ def _contracts(crds: Sequence[Document], label: str, type_: ProviderType) -> lis
     for crd in crds:
         labels = part(crd, "metadata", "labels")
         if type_ is ProviderType.CORE and Key.of(crd).name == CLUSTERS.group_resource:
-            served = (
-                version["name"] for version in crd["spec"]["versions"] if version.get("served")
-            )
+            served = (item["name"] for item in crd["spec"]["versions"] if item.get("served"))
             versions.update(served)
         elif labels.get(PROVIDER_LABEL) == label:
             names = (name for name in labels if name.startswith(CONTRACT_PREFIX))

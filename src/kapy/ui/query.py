@@ -76,20 +76,16 @@ class FleetQuery:
 _DEFAULTS: Final[Mapping[str, Any]] = asdict(FleetQuery())
 
 
-def query_of(parameters: Mapping[str, str]) -> FleetQuery:
+def query_of(query: Mapping[str, str]) -> FleetQuery:
     """Read the query of a URL; unknown values count as not given."""
-    sort, size, group = (
-        parameters.get("sort", ""),
-        _number(parameters.get("size")),
-        parameters.get("group", ""),
-    )
+    sort, size, group = query.get("sort", ""), _number(query.get("size")), query.get("group", "")
     is_known = group in GROUPINGS or (group.startswith("label:") and len(group) > 6)
     return FleetQuery(
-        search=parameters.get("search", "")[:MAX_QUERY],
-        state=parameters.get("state", "") if parameters.get("state") in STATES else "",
+        search=query.get("search", "")[:MAX_QUERY],
+        state=query.get("state", "") if query.get("state") in STATES else "",
         sort=sort if sort.removeprefix("-") in SORT_KEYS else "namespace",
         group=group[:MAX_QUERY] if is_known else "",
-        page=max(_number(parameters.get("page")), 1),
+        page=max(_number(query.get("page")), 1),
         size=size if size in PAGE_SIZES else 100,
     )
 
@@ -182,12 +178,10 @@ def _groups(
 ) -> list[Group]:
     if title is None:
         return [Group("", len(rows), rows)] if rows else []
-    members_by_title: dict[str, list[ClusterRow]] = {}
+    groups: dict[str, list[ClusterRow]] = {}
     for row in rows:
-        members_by_title.setdefault(title(row), []).append(row)
-    return [
-        Group(name or "none", sizes[name], members) for name, members in members_by_title.items()
-    ]
+        groups.setdefault(title(row), []).append(row)
+    return [Group(name or "none", sizes[name], members) for name, members in groups.items()]
 
 
 def _grouping(group: str) -> Callable[[ClusterRow], str] | None:

@@ -48,8 +48,8 @@ class ClusterRow:
         """Return the reason in one line: blocking hooks first, connection problems last."""
         lines = [line.strip("* ") for line in self.why.split("\n")]
         lines.sort(
-            key=lambda message: (
-                message.startswith("RemoteConnectionProbe") - ("hooks are blocking" in message)
+            key=lambda line: (
+                line.startswith("RemoteConnectionProbe") - ("hooks are blocking" in line)
             )
         )
         text = " · ".join(line.rstrip(":") for line in lines if line)

@@ -85,21 +85,15 @@ class _Tokens:
         self._values: dict[str, Session] = {}
 
     def add(self, value: Session, now: datetime) -> str:
-        self._values = {
-            name: session for name, session in self._values.items() if session.ends > now
-        }
-        own = [
-            name for name, session in self._values.items() if session.user.name == value.user.name
-        ]
+        self._values = {name: item for name, item in self._values.items() if item.ends > now}
+        own = [name for name, item in self._values.items() if item.user.name == value.user.name]
         excess = own[: max(len(own) + 1 - MOST_OF_A_USER, 0)]
         rest = [name for name in self._values if name not in excess]
         for name in excess + rest[: max(len(rest) + 1 - self._most, 0)]:
             del self._values[name]
         token = secrets.token_urlsafe(32)
         self._values[token] = value
-        drafts = [
-            name for name, session in self._values.items() if session.draft and session.draft.text
-        ]
+        drafts = [name for name, item in self._values.items() if item.draft and item.draft.text]
         own = [name for name in drafts if self._values[name].user.name == value.user.name]
         for name in own[:-MOST_DRAFTS_OF_A_USER] + drafts[:-MOST_DRAFTS]:
             self._values[name] = replace(self._values[name], draft=Draft(""))

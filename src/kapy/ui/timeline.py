@@ -135,12 +135,7 @@ def timeline_of(
     for span in sorted(shown, key=lambda item: item.start):
         first_of.setdefault(span.subject, span.start)
     shown.sort(
-        key=lambda item: (
-            first_of[item.subject],
-            item.subject != "Cluster",
-            item.subject,
-            item.start,
-        )
+        key=lambda row: (first_of[row.subject], row.subject != "Cluster", row.subject, row.start)
     )
     placed = [_place(span, start, end, now) for span in shown]
     return Timeline(start, end, placed, len(touching) - len(shown))
@@ -220,11 +215,7 @@ def _upgrades(objects: ClusterObjects) -> Iterator[Span]:
     version = text_at(cluster, "spec", "topology", "version")
     created = [
         *(created_of(machine) for machine in objects.machines if version_of(machine) == version),
-        *(
-            created_of(machine_set)
-            for machine_set in objects.machine_sets
-            if _template_version(machine_set) == version
-        ),
+        *(created_of(item) for item in objects.machine_sets if _template_version(item) == version),
     ]
     first = min((time for time in created if time is not None), default=None)
     if not starts and version and initialized and first and first > initialized:
@@ -367,9 +358,7 @@ def _by_owner(documents: Sequence[Document]) -> dict[str, list[Document]]:
     owned: dict[str, list[Document]] = defaultdict(list)
     for document in documents:
         references = document["metadata"].get("ownerReferences") or ()
-        owners = (
-            str(reference.get("uid")) for reference in references if reference.get("controller")
-        )
+        owners = (str(item.get("uid")) for item in references if item.get("controller"))
         owned[next(owners, "")].append(document)
     return owned
 
