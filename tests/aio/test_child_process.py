@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from pathlib import Path
@@ -27,10 +28,13 @@ def hear(*_):
         sys.exit(7)
 signal.signal(signal.SIGTERM, hear)
 signal.signal(signal.SIGINT, lambda *_: (folder / "interrupted").touch())
+signal.signal(signal.SIGCONT, lambda *_: (folder / "continued").touch())
 if "parent" in sys.argv:
     child = subprocess.Popen([sys.executable, "-c", sys.argv[2], sys.argv[1]])
 {HOLD}
-(folder / "runs").touch()
+import os
+(folder / "new").write_text(str(os.getpid()))
+(folder / "new").rename(folder / "runs")
 while True:
     time.sleep(1)
 """
@@ -74,6 +78,22 @@ async def test_a_process_that_ignores_signals_is_killed_with_its_children(tmp_pa
     assert child.returncode == -signal.SIGKILL
     assert (tmp_path / "heard").exists()
     await until(lambda: not is_held(tmp_path / "grandchild"))
+
+
+async def test_a_process_that_is_suspended_for_a_while_is_not_ended(tmp_path: Path) -> None:
+    child = await ChildProcess.start(command(tmp_path))
+    await until((tmp_path / "runs").exists)
+    process = int((tmp_path / "runs").read_text())
+    for _ in range(3):
+        os.kill(process, signal.SIGSTOP)
+        await asyncio.sleep(0.05)  # the guard hears of it
+        os.kill(process, signal.SIGCONT)
+        await until((tmp_path / "continued").exists)
+        (tmp_path / "continued").unlink()
+    assert not (tmp_path / "heard").exists()
+    assert child.returncode is None
+    await child.stop()
+    assert child.returncode == 7
 
 
 @pytest.mark.parametrize("numbers", [(signal.SIGKILL,), (signal.SIGINT, signal.SIGTERM)])

@@ -33,8 +33,7 @@ def main(pipe: int, seconds: float, command: list[str]) -> int:
     for number in _HEARD:  # the end of the pipe tells when to stop
         signal.signal(number, signal.SIG_IGN)
     program = _start_program(pipe, command)
-    select.select([pipe, woken], [], [])
-    if not _has_ended(program):
+    if not _ends_first(program, pipe, woken):
         os.kill(program, signal.SIGTERM)
         _wait(program, time.monotonic() + seconds)
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -65,6 +64,19 @@ def _become(pipe: int, command: list[str]) -> None:
         os.write(2, f"{command[0]}: {error.strerror}\n".encode())
     finally:
         os._exit(CANNOT_START)
+
+
+def _ends_first(program: int, pipe: int, woken: int) -> bool:
+    """Wait until the program has ended, or the pipe; returns whether the program was the first.
+
+    SIGCHLD also tells that a program was stopped (SIGSTOP) or goes on, which does not end it.
+    """
+    while not _has_ended(program):
+        ready, _, _ = select.select([pipe, woken], [], [])
+        if pipe in ready:
+            return False
+        os.read(woken, 64)
+    return True
 
 
 def _wait(program: int, deadline: float) -> None:
