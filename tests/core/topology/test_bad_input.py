@@ -252,3 +252,20 @@ async def test_admission_refuses_an_invalid_topology_with_its_path() -> None:
         with pytest.raises(ApiError) as caught:
             await story.topology(classRef={"name": "other"})
         assert "spec.infrastructure.templateRef.kind" in str(caught.value)
+
+
+async def test_an_unexpected_error_is_not_reported_as_a_reconciled_topology(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fail(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    async with herd() as story:
+        await story.create(class_objects())
+        await story.settle(1)
+        with monkeypatch.context() as patched:
+            patched.setattr("kapy.core.topology.reconcile.plan_of", fail)
+            await story.create([cluster()])
+            await story.settle(1)
+            assert reconciled(await story.until(Cluster, CLUSTER, bool)) is None
+        assert (await story.condition()).status == "True"

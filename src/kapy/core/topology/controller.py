@@ -17,7 +17,7 @@ from kapy.contract.external import External, owner_keys
 from kapy.core.topology.fingerprint import PatchRevisions
 from kapy.core.topology.owned import is_owned
 from kapy.core.topology.planning import Planner
-from kapy.core.topology.reconcile import reconcile
+from kapy.core.topology.reconcile import TopologyReconciler
 from kapy.core.topology.scope import Dependencies, Explain
 from kapy.core.topology.templates.deployments import add_to as add_deployment_templates
 from kapy.core.topology.templates.sets import add_to as add_set_templates
@@ -70,7 +70,9 @@ def add_to(
     )
     # Upstream's flag for it has another name than the controller.
     concurrency = runtime.options.concurrency.get("clustertopology", 50)
-    controller = Controller(NAME, partial(reconcile, dependencies), concurrency=concurrency)
+    controller = Controller(
+        NAME, TopologyReconciler(dependencies).reconcile, concurrency=concurrency
+    )
     controller.on_resync = partial(_forget, dependencies)
     controller.watch(clusters, own_topology)
     controller.watch(classes, of_class(runtime.cache), debounce=STATUS_DEBOUNCE)

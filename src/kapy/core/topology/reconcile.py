@@ -1,7 +1,8 @@
-"""One reconcile of a Cluster with a topology: read, compute, plan, write, report."""
+"""The reconciler of Clusters with a topology: read, compute, plan, write, report."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from datetime import timedelta
 
 from kapy.api.cluster import Cluster
@@ -24,6 +25,7 @@ from kapy.core.topology.scope import Dependencies, TopologyScope
 from kapy.core.topology.status import condition_messages, update_status
 from kapy.core.topology.writing import Writer
 from kapy.engine.draft import Draft
+from kapy.engine.reconciler import Reconciler
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Key
 from kapy.kube.errors import Invalid, KapyError
@@ -37,41 +39,91 @@ from kapy.topology.state import ClusterState
 from kapy.topology.upgrade_tracker import UpgradeTracker
 
 
-async def reconcile(dependencies: Dependencies, key: Key) -> Result:
-    """Reconcile the topology of a Cluster."""
-    document = dependencies.fleet.clusters.raw(key)
-    if document is None or not document["spec"].get("topology"):
-        dependencies.settled.pop(key, None)
+async def reconcile_topology(scope: TopologyScope) -> Result:
+    """Compute the desired state of the Cluster's objects, and write the differences."""
+    return await _with_failure(scope, _work(scope))
+
+
+async def call_delete_hook(scope: TopologyScope) -> Result:
+    """Call the hook of a deletion; other controllers delete the Cluster's objects."""
+    return await _with_failure(scope, _delete(scope))
+
+
+class TopologyReconciler(Reconciler[Cluster, TopologyScope]):
+    """Reconciles the topologies of Clusters. The Cluster controller owns the finalizer and
+    `status.observedGeneration`.
+    """
+
+    normal = (reconcile_topology,)
+    deletion = (call_delete_hook,)
+
+    def __init__(self, dependencies: Dependencies) -> None:
+        super().__init__(Cluster, dependencies.fleet.clusters, dependencies.client)
+        self.dependencies = dependencies
+
+    async def begin(self, draft: Draft[Cluster]) -> TopologyScope | Result:
+        dependencies, cluster = self.dependencies, draft.object
+        if cluster.spec.topology is None:
+            self.forget(cluster.key)
+            return DONE
+        calls = HookCalls(
+            cluster,
+            dependencies.hooks,
+            dependencies.memory,
+            lambda pending: _mark_hook_pending(dependencies, cluster.key, pending),
+        )
+        return TopologyScope(
+            dependencies=dependencies,
+            draft=draft,
+            now=dependencies.clock(),
+            calls=calls,
+            upgrades=UpgradeTracker.of(cluster),
+        )
+
+    def pause(self, scope: TopologyScope) -> bool:
+        if not is_paused(scope.cluster, scope.cluster):
+            return False
+        update_status(scope, None)
+        return True
+
+    def set_status(self, scope: TopologyScope) -> Result:
+        update_status(scope, scope.failure)
         return DONE
-    draft = Draft(dependencies.client, Cluster, document)
-    cluster = draft.object
-    calls = HookCalls(
-        cluster,
-        dependencies.hooks,
-        dependencies.memory,
-        lambda owed: _mark_hook_pending(dependencies, key, owed),
-    )
-    scope = TopologyScope(
-        dependencies=dependencies,
-        draft=draft,
-        now=dependencies.clock(),
-        calls=calls,
-        upgrades=UpgradeTracker.of(cluster),
-    )
-    failure: KapyError | None = None
+
+    def delays_status(self, _scope: TopologyScope) -> bool:
+        return False
+
+    def set_observed_generation(self, scope: TopologyScope) -> None:
+        """Leave it to the Cluster controller."""
+
+    def forget(self, key: Key) -> None:
+        super().forget(key)
+        self.dependencies.settled.pop(key, None)
+
+    async def write(self, scope: TopologyScope, *, failed: bool) -> Result:
+        """Write the results of the phases, unless the topology is settled already. An unexpected
+        error is not reported in the status.
+        """
+        if scope.settled is not None:
+            return _requeue_for_recheck(scope.settled, scope)
+        if failed and scope.failure is None:
+            return DONE
+        again = await super().write(scope, failed=failed)
+        settled = _settled_topology(scope)
+        again = again.earlier_of(_requeue_for_hooks(scope))
+        return again.earlier_of(_requeue_for_recheck(settled, scope))
+
+
+async def _with_failure(scope: TopologyScope, work: Awaitable[None]) -> Result:
+    """Keep an error for the status. Raises it unless an event of another object ends it."""
     try:
-        if not is_paused(cluster, cluster):
-            await (_delete(scope) if cluster.deleting else _work(scope))
+        await work
+    except NotReconciled as error:
+        scope.failure = error
     except KapyError as error:
-        failure = error
-    if scope.settled is not None:
-        return _requeue_for_recheck(scope.settled, scope)
-    update_status(scope, failure)
-    await draft.save()
-    settled = _settled_topology(scope)
-    if failure is not None and not isinstance(failure, NotReconciled):
-        raise failure
-    return _requeue_for_hooks(scope).earlier_of(_requeue_for_recheck(settled, scope))
+        scope.failure = error
+        raise
+    return DONE
 
 
 def _settled_topology(scope: TopologyScope) -> SettledTopology | None:
@@ -92,7 +144,6 @@ async def _mark_hook_pending(dependencies: Dependencies, key: Key, hooks: str) -
 
 
 async def _delete(scope: TopologyScope) -> None:
-    """Call the hooks of a deletion; other controllers delete the Cluster's objects."""
     annotations = scope.cluster.metadata.annotations
     if not scope.calls.is_open or Annotation.OK_TO_DELETE in annotations:
         return

@@ -20,6 +20,7 @@ from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
 from kapy.topology.hook_cache import HookCache
 from kapy.topology.hook_calls import HookCalls
 from kapy.topology.hooks import LifecycleHooks
@@ -62,7 +63,7 @@ class TopologyScope:
 
     cluster_class, current, desired: None before they are known. settled: the settled topology, if
     nothing has changed. mark: the fingerprint, if nothing is left to do. calls_extensions: whether
-    its class names extensions for patches.
+    its class names extensions for patches. failure: the error that ended the reconcile.
     """
 
     dependencies: Dependencies
@@ -76,6 +77,7 @@ class TopologyScope:
     settled: SettledTopology | None = None
     mark: Fingerprint | None = None
     calls_extensions: bool = False
+    failure: KapyError | None = None
 
     @property
     def cluster(self) -> Cluster:
