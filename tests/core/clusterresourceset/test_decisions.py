@@ -8,14 +8,15 @@ from typing import Any, cast
 
 import pytest
 
+from kapy._aio.clock import system_clock
 from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.features import DEFAULT_GATES
 from kapy.api.names import Annotation
 from kapy.client.client import Client
 from kapy.core.clusterresourceset.reconcile import _selected_clusters
 from kapy.core.clusterresourceset.scope import Dependencies
+from kapy.core.clusterresourcesetbinding.reconcile import ClusterResourceSetBindingReconciler
 from kapy.core.clusterresourcesetbinding.reconcile import Dependencies as BindingDependencies
-from kapy.core.clusterresourcesetbinding.reconcile import reconcile
 from kapy.kube import Document, Key
 from kapy.kube.http import Reply, Request
 from kapy.kube.meta import read
@@ -87,6 +88,8 @@ async def test_a_binding_is_deleted_without_sets_or_cluster(
         "bindings": SimpleNamespace(raw=lambda _: binding),
         "clusters": SimpleNamespace(raw=lambda _: of),
     }
-    dependencies = BindingDependencies(Client(answer, field_manager="test"), gates=gates, **holders)
-    await reconcile(dependencies, KEY)
+    dependencies = BindingDependencies(
+        Client(answer, field_manager="test"), gates=gates, clock=system_clock, **holders
+    )
+    await ClusterResourceSetBindingReconciler(dependencies).reconcile(KEY)
     assert entries == (["DELETE"] if goes else [])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
-from kapy.core.clusterresourcesetbinding.reconcile import Dependencies, reconcile
+from kapy.core.clusterresourcesetbinding.reconcile import (
+    ClusterResourceSetBindingReconciler,
+    Dependencies,
+)
 from kapy.engine.cache import Change
 from kapy.engine.controller import Controller, own_key
 from kapy.engine.runtime import Runtime
@@ -19,8 +21,12 @@ def add_to(runtime: Runtime, _remote: ClusterCache) -> Controller:
     """Add the ClusterResourceSetBinding controller to a runtime."""
     bindings = runtime.cache.informer(ClusterResourceSetBinding.RESOURCE)
     clusters = runtime.cache.informer(Cluster.RESOURCE)
-    dependencies = Dependencies(runtime.client, bindings, clusters, runtime.options.gates)
-    controller = Controller("clusterresourcesetbinding", partial(reconcile, dependencies))
+    dependencies = Dependencies(
+        runtime.client, bindings, clusters, runtime.options.gates, runtime.clock
+    )
+    controller = Controller(
+        "clusterresourcesetbinding", ClusterResourceSetBindingReconciler(dependencies).reconcile
+    )
     controller.watch(bindings, own_key)
     controller.watch(clusters, _if_deleting)
     return runtime.add(controller, bindings)

@@ -1,15 +1,19 @@
-"""One reconcile of a ClusterResourceSetBinding: it is deleted with its Cluster."""
+"""The reconciler of ClusterResourceSetBindings: each is deleted with its Cluster."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from kapy._aio.clock import Clock
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.api.features import FeatureGates
 from kapy.api.names import CLUSTER_GROUP, Annotation
 from kapy.client.client import Client
 from kapy.contract.ownership import claim
 from kapy.engine.cache import Informer
+from kapy.engine.draft import Draft
+from kapy.engine.reconciler import Reconciler
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
@@ -24,15 +28,23 @@ class Dependencies:
     bindings: Informer[Document]
     clusters: Informer[Document]
     gates: FeatureGates
+    clock: Clock
 
 
-async def reconcile(dependencies: Dependencies, key: Key) -> Result:
+@dataclass(slots=True)
+class BindingScope:
+    """One ClusterResourceSetBinding."""
+
+    dependencies: Dependencies
+    draft: Draft[ClusterResourceSetBinding]
+    now: datetime
+
+
+async def delete_with_cluster(scope: BindingScope) -> Result:
     """Delete the binding of a Cluster that is being deleted or is gone."""
-    document = dependencies.bindings.raw(key)
-    if document is None or Annotation.PAUSED in (document["metadata"].get("annotations") or {}):
-        return DONE
+    dependencies, key = scope.dependencies, scope.draft.object.key
     resource = ClusterResourceSetBinding.RESOURCE
-    document = await claim(dependencies.client, resource, document, reference_patch)
+    document = await claim(dependencies.client, resource, scope.draft.before, reference_patch)
     name = document["spec"].get("clusterName")
     cluster = dependencies.clusters.raw(Key(key.namespace, name)) if name else None
     if name and (cluster is None or _is_deleted(cluster, dependencies.gates)):
@@ -41,6 +53,31 @@ async def reconcile(dependencies: Dependencies, key: Key) -> Result:
         except NotFound:
             return DONE
     return DONE
+
+
+class ClusterResourceSetBindingReconciler(Reconciler[ClusterResourceSetBinding, BindingScope]):
+    """Reconciles ClusterResourceSetBindings, which have no status."""
+
+    normal = deletion = (delete_with_cluster,)
+
+    def __init__(self, dependencies: Dependencies) -> None:
+        super().__init__(ClusterResourceSetBinding, dependencies.bindings, dependencies.client)
+        self.dependencies = dependencies
+
+    async def begin(self, draft: Draft[ClusterResourceSetBinding]) -> BindingScope:
+        return BindingScope(self.dependencies, draft, self.dependencies.clock())
+
+    def pause(self, scope: BindingScope) -> bool:
+        return Annotation.PAUSED in scope.draft.object.metadata.annotations
+
+    def set_status(self, _scope: BindingScope) -> Result:
+        return DONE
+
+    def set_observed_generation(self, scope: BindingScope) -> None:
+        """Do nothing: the kind has no status."""
+
+    def delays_status(self, _scope: BindingScope) -> bool:
+        return False
 
 
 def reference_patch(document: Document) -> Document:
