@@ -23,7 +23,8 @@ _CHUNK_BYTES: Final = 1 << 16
 
 
 class ManagerPod:
-    """Answers in place of the kubelet of the Pod. clusters: the clusters whose ports it has."""
+    """Forwards ports of the built-in manager's Pod, which has no kubelet. clusters: the in-memory
+    clusters that serve at these ports."""
 
     def __init__(self, clusters: InMemoryClusters) -> None:
         self._clusters = clusters

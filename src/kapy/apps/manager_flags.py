@@ -303,7 +303,7 @@ def _check_certificate_pair(calls: ExtensionCalls) -> None:
 
 
 def _check_grace_periods(connection: timedelta, conditions: timedelta) -> None:
-    """The grace period of conditions must not be shorter than that of the connection."""
+    """Check that the grace period of conditions is longer than that of the connection."""
     if conditions <= connection:
         raise InvalidFlag(
             f"--remote-conditions-grace-period ({duration.text(conditions)}) must be greater than "

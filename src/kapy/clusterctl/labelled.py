@@ -41,7 +41,7 @@ class Labelled:
 
     @property
     def provider(self) -> str:
-        """Label of the provider that it belongs to."""
+        """The label of the provider to which the object belongs."""
         return str(self.document["metadata"]["labels"][PROVIDER_LABEL])
 
 

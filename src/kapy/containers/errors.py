@@ -107,7 +107,7 @@ def unreachable(address: str, error: BaseException) -> EngineUnreachable:
 
 
 def bad_certificates(address: str, error: OSError) -> EngineUnreachable:
-    """The certificates for TLS with the engine are missing or cannot be read."""
+    """An error about certificates for the engine that are missing or cannot be read."""
     return EngineUnreachable(
         f"the certificates for the container engine at {address} cannot be used "
         f"({quote(str(error))}): DOCKER_CERT_PATH has to name a folder with ca.pem, cert.pem and "

@@ -14,7 +14,7 @@ _POD: Final = frozenset((
     "containers", "initContainers", "volumes", "restartPolicy", "terminationGracePeriodSeconds",
     "serviceAccountName", "serviceAccount", "automountServiceAccountToken", "nodeName",
     "securityContext", "imagePullSecrets", "hostNetwork", "hostPID", "hostAliases",
-    # Of scheduling, or of the names of Pods in a cluster's DNS:
+    # These concern scheduling or DNS, and are ignored:
     "affinity", "dnsPolicy", "enableServiceLinks", "hostname", "nodeSelector", "os",
     "preemptionPolicy", "priority", "priorityClassName", "schedulerName", "subdomain",
     "tolerations", "topologySpreadConstraints",

@@ -36,7 +36,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """A plane is all of kapy: it is imported with the first test that has one."""
+    """Import the planes at the first use, because they import all of kapy."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("kapy.testing.planes"), name)

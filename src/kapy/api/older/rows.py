@@ -21,7 +21,7 @@ _BOUNDS: Final = ("minItems", "minimum", "maximum", "x-kubernetes-list-type")
 
 
 def remove(*names: str) -> Row:
-    """The older version does not have these fields. They are restored from the annotation."""
+    """Remove fields from the older version. They are restored from the annotation."""
 
     def convert(newest: Fields) -> tuple[Upgrade, None]:
         keys = [newest[name].encoded for name in names]
@@ -36,7 +36,7 @@ def drop(*names: str) -> Row:
 
 
 def restore(*names: str) -> Row:
-    """The older version has these fields, but cannot say all that the newest can."""
+    """Restore fields from the annotation, since the older version lacks some of their values."""
 
     def convert(newest: Fields) -> tuple[Upgrade, None]:
         keys = [newest[name].encoded for name in names]
@@ -56,19 +56,19 @@ def _restore(part: Document, before: Document | None, keys: Iterable[str]) -> No
 
 
 def add(**hints: Any) -> Row:
-    """Only the older version has these optional fields."""
+    """Add optional fields that only the older version has."""
     new = {name: optional_field(camel_case(name), hint) for name, hint in hints.items()}
     return Row(lambda fields: fields | new)
 
 
 def add_required(**hints: Any) -> Row:
-    """Only the older version has these required fields."""
+    """Add required fields that only the older version has."""
     new = {name: Field(camel_case(name), hint) for name, hint in hints.items()}
     return Row(lambda fields: fields | new)
 
 
 def inline(part: type[Model]) -> Row:
-    """The older version has the fields of `part` here."""
+    """Put the fields of `part` in the place of the part."""
     hints = get_type_hints(part, include_extras=True)
     new = {
         field.name: Field(
@@ -80,7 +80,7 @@ def inline(part: type[Model]) -> Row:
 
 
 def rename(**names: str) -> Row:
-    """The older version has other names: `rename(old="new")`."""
+    """Rename fields in the older version: `rename(old="new")`."""
     new_to_old = {new: old for old, new in names.items()}
 
     def shape(fields: Fields) -> Fields:
@@ -141,7 +141,7 @@ def custom(upgrade: Upgrade | None, downgrade: Downgrade | None, *, restores: bo
 
 
 def retype(**hints: Any) -> Row:
-    """The older version has other types or rules. Required fields stay required."""
+    """Change types or rules in the older version. Required fields stay required."""
 
     def exchange_type(name: str, newest_field: Field) -> Field:
         field = optional_field(newest_field.encoded, hints[name])
@@ -161,7 +161,7 @@ def pointers(*names: str) -> Row:
 
 
 def values(*names: str) -> Row:
-    """The older version does not tell absent and zero apart; the annotation does."""
+    """Turn pointers into values in the older version; the annotation tells absent from zero."""
 
     def convert(newest: Fields) -> tuple[Upgrade, None]:
         result = [(newest[name].encoded, _to_pointer(newest[name])) for name in names]
@@ -190,7 +190,7 @@ def plain_values(*names: str) -> Row:
 
 
 def make_optional(*names: str) -> Row:
-    """The older version does not require these fields."""
+    """Make fields optional in the older version."""
     return _change_each(names, lambda field: optional_field(field.encoded, field.hint))
 
 
@@ -205,7 +205,7 @@ def require_in_schema(*names: str) -> Row:
 
 
 def write_zeros(*names: str) -> Row:
-    """The older version has these fields in documents even when they are zero."""
+    """Write fields of the older version even when they are zero."""
     return _rule_row(names, rules(zero="written"))
 
 
@@ -214,7 +214,7 @@ def _rule_row(names: tuple[str, ...], rule: msgspec.Meta) -> Row:
 
 
 def loosen(*names: str) -> Row:
-    """The older version has no lower bound of a list, no bounds of a number, no atomic list."""
+    """Remove the bounds of lists and numbers, and atomic lists, from the older version."""
 
     def loosen_field(field: Field) -> Field:
         atomic = shapes.rule(field.hint, "x-kubernetes-list-type") == "atomic"

@@ -45,7 +45,7 @@ class CommandSession:
             self._complete.set()
 
     def end(self) -> None:
-        """The client has disconnected."""
+        """Record that the client has disconnected."""
         self._gone.set()
         self._complete.set()
 

@@ -119,7 +119,7 @@ def _parse(path: str, method: str) -> RequestInfo:
     if not parts[-1] or not parts[1:] or not parts[1] or parts[0]:  # else as if it were stripped
         parts = ["", *path.strip("/").split("/")]
     root = parts[1]
-    at = 3 if root == "api" else 4 if root == "apis" else len(parts)  # of what follows the version
+    at = 3 if root == "api" else 4 if root == "apis" else len(parts)  # after the version
     if len(parts) <= at:
         return RequestInfo(path, method.lower())
     verb, prefix, namespace, subresource = _VERBS.get(method, ""), "", "", ""

@@ -170,8 +170,8 @@ def _metrics_service(program: Program) -> Document:
 
 
 def _network_policy(program: Program) -> Document:
-    """Only the served ports are reachable. Egress is unrestricted, because workload clusters can be
-    anywhere; in-memory clusters are at ports of this Pod."""
+    """A NetworkPolicy that admits traffic to the served ports only. Egress is unrestricted, because
+    workload clusters can be anywhere; in-memory clusters are at ports of this Pod."""
     ports: list[Document] = [
         {"port": item, "protocol": "TCP"} for item in (SERVER, HEALTH, METRICS)
     ]

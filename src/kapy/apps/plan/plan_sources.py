@@ -54,7 +54,7 @@ class FileSource:
         requested: Sequence[RequestedChange],  # noqa: ARG002
         following: Iterable[Document],  # noqa: ARG002
     ) -> Mapping[Name, str]:
-        """Without a server there are no refusals."""
+        """Return no errors: without a server nothing is refused."""
         return {}
 
 

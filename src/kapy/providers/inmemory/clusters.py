@@ -33,7 +33,7 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
     """Clusters of the in-memory backend, and their simulated load balancers. opened: called for
     each cluster that was created here."""
 
-    reports_ready = False  # as upstream's
+    reports_ready = False  # upstream's provider reports no Ready condition
 
     def __init__(
         self, runtime: Runtime, in_memory: InMemoryClusters, opened: Callable[[Key], None]

@@ -64,7 +64,7 @@ class Application:
         await send_reply(send, status, _JSON, msgspec.json.encode(result) + b"\n")
 
     async def stop(self) -> None:
-        """Nothing is under way for long."""
+        """Do nothing: no request takes long."""
 
     def _answer(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
         match method, path.strip("/").split("/"):

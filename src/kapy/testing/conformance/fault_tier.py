@@ -56,7 +56,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class FaultRun:
-    """The parameters of all comparisons. light: see `environment.embedded`."""
+    """The parameters of all comparisons. light: passed to `environment.embedded`."""
 
     provider: ProviderUnderTest
     clock: Clock

@@ -123,7 +123,7 @@ class SourceValues:
         defined: frozenset[str],
         rendering: Rendering | None = None,
     ) -> None:
-        """A user's variable with the name `builtin` is ignored."""
+        """Ignore a user's variable with the name `builtin`."""
         self.cluster = {**_select_defined(values, defined - {BUILTIN}), BUILTIN: builtins}
         self._defined = defined
         self._parts: dict[str | None, Values] = {}

@@ -111,7 +111,7 @@ class RBACAuthorizer:
     ) -> tuple[list[Document], str]:
         """Return a user's rules in a namespace ("": everywhere), and messages about missing roles.
 
-        named: the name of such a role in messages; "": its kind.
+        named: the word for a missing role in messages; "": its kind.
         """
         result: list[Document] = []
         problems: list[str] = []

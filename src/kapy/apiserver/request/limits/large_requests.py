@@ -110,7 +110,7 @@ class LargeRequestQueue:
             gc.set_threshold(*self._before[1])
         queue = self._waiting.pop(user.name, None)
         if queue:
-            self._waiting[user.name] = queue  # behind all other users
+            self._waiting[user.name] = queue  # the user moves behind all others
         for name in list(self._waiting):
             if len(self._busy) >= PLACES:
                 return

@@ -138,12 +138,12 @@ class WorkloadCluster:
         return not self._members.isdisjoint(self._api_servers)
 
     def register(self, name: str) -> None:
-        """A machine is a member of the load balancer from now on."""
+        """Add a machine to the members of the load balancer."""
         with self._noticing():
             self._members.add(name)
 
     def deregister(self, name: str) -> None:
-        """A machine is no member of the load balancer any more."""
+        """Remove a machine from the members of the load balancer."""
         with self._noticing():
             self._members.discard(name)
 

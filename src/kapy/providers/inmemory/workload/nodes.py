@@ -103,7 +103,7 @@ def ensure_static_pod(
 
 
 def drop_static_pod(objects: Objects, component: str, node: str) -> None:
-    """The component does not run on the node any more."""
+    """Remove the static Pod of a component that no longer runs on the node."""
     objects.drop(PODS, SYSTEM, f"{component}-{node}")
 
 

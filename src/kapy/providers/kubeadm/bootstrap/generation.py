@@ -156,7 +156,8 @@ async def _prepare_join(scope: Scope, pairs: dict[str, KeyPair]) -> None:
 
 
 def _with_uninitialized_taint(join: Document) -> Document:
-    """The taint is only for the machine, not for the KubeadmConfig."""
+    """Return the JoinConfiguration with the taint of uninitialized Nodes, which the KubeadmConfig
+    does not have."""
     registration = join.get("nodeRegistration") or {}
     taints = registration.get("taints") or []
     wanted = encode(UNINITIALIZED)
