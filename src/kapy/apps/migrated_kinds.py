@@ -69,7 +69,9 @@ def migration_rights(name: str) -> Iterator[Right]:
 
 
 def rights_to_migrate(kinds: Iterable[tuple[Resource, bool]]) -> Iterator[Right]:
-    """The rights to migrate kinds. kinds: whether through the status subresource."""
+    """The rights to migrate kinds. kinds: each with whether its objects are written through the
+    status subresource.
+    """
     yield Right(CRDS.group, (CRDS.plural,), READ)
     names = []
     for resource, through_status in kinds:

@@ -9,8 +9,8 @@
         case Unreadable(error): ...
 
 A kind is watched from the moment it is first read, for every controller that asked to be woken.
-CRDs are watched too: whoever could not read a kind is woken when its CRD comes or is put right, and
-so is whoever read it in a version that the CRD no longer names.
+CRDs are watched too: controllers that could not read a kind are woken when its CRD is created or
+corrected, as are those that read it in a version which the CRD no longer names.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class WorkerSlots:
         return True
 
     def reclaim(self) -> None:
-        """Reclaim a slot at once: whoever waits for a slot might hold what this worker
+        """Reclaim a slot at once: a worker that waits for a slot might hold what this worker
         waits for.
         """
         self._yielded -= 1

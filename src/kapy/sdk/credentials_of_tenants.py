@@ -65,8 +65,8 @@ class TenantCredentials:
     ) -> Credential | None:
         """Return the credential of an object, None if it names none. Raises ChangeRefused.
 
-        document: the infrastructure of a cluster, or an object of its `cluster`. keep: also protect
-        what is used.
+        document: the infrastructure of a cluster, or another object of `cluster`. keep: also
+        protect the Secret and the identity from deletion.
         """
         kind = document["apiVersion"].partition("/")[0], document["kind"]
         if kind == (self._infra.group, self._infra.kind):

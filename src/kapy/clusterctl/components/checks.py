@@ -53,7 +53,9 @@ def _namespaces(documents: Sequence[Document]) -> Iterator[str]:
 
 
 def _labels(documents: Sequence[Document], provider: Provider) -> Iterator[str]:
-    """Objects installed with `kubectl apply` are only found by their label."""
+    """Yield a warning about objects without the provider's label, by which those are found that
+    `kubectl apply` installed.
+    """
     wrong = [
         document for document in documents if _label(document, PROVIDER_LABEL) != provider.label
     ]
@@ -67,7 +69,9 @@ def _labels(documents: Sequence[Document], provider: Provider) -> Iterator[str]:
 
 
 def _names(definitions: Sequence[Document]) -> Iterator[str]:
-    """Cluster API looks up a CRD by a name that it derives from group and kind."""
+    """Yield a warning about each CRD whose name is not the one that Cluster API derives from group
+    and kind.
+    """
     for definition in definitions:
         spec, name = definition.get("spec") or {}, definition["metadata"].get("name", "")
         expected = crd_name(spec.get("group", ""), (spec.get("names") or {}).get("kind", ""))

@@ -79,7 +79,9 @@ def _counted_names(machine_set: MachineSet) -> set[str]:
 
 
 async def _begin(scope: MachineSetScope, machine: Machine) -> None:
-    """Write the infrastructure first: it is the most likely to be refused."""
+    """Begin the update: write the Machine's objects, the infrastructure first, since it is the most
+    likely to be refused.
+    """
     template, dependencies = scope.machine_set.spec.template.spec, scope.dependencies
     await _renew(scope, machine, machine.spec.infrastructure_ref, template.infrastructure_ref)
     config = machine.spec.bootstrap.config_ref

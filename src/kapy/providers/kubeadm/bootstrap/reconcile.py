@@ -86,8 +86,8 @@ async def _before_initialization(scope: Scope) -> Result:
     try:
         await generation.init(scope)
     except Exception:
-        # Whoever is cancelled keeps the lock, and gets it again: letting go could fail, and what is
-        # raised then would take the place of the cancellation.
+        # A cancelled reconcile keeps the lock, and acquires it again later: an error of the release
+        # would replace the cancellation.
         await lock.release(scope.cluster)
         _report_waiting(scope)
         raise
