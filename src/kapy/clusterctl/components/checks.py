@@ -42,7 +42,9 @@ def warnings_of(documents: Sequence[Document], provider: Provider) -> Iterator[s
 
 
 def _namespaces(documents: Sequence[Document]) -> Iterator[str]:
-    """The contract allows one instance of a provider, for all namespaces."""
+    """Yield a warning about each Deployment that watches one namespace: the contract allows one
+    instance of a provider, for all namespaces.
+    """
     for document in documents:
         for namespace in watched_namespaces(document):
             yield (
@@ -83,7 +85,9 @@ def _names(definitions: Sequence[Document]) -> Iterator[str]:
 
 
 def _versions(definitions: Sequence[Document]) -> Iterator[str]:
-    """Core reads objects in the versions that the contract labels of their CRD name."""
+    """Yield a warning about CRDs whose contract labels name no served version: core could not read
+    their objects.
+    """
     wrong = [
         definition
         for definition in definitions
