@@ -81,7 +81,7 @@ def named(api_version: str, kind: str, spec: Any, **metadata: Any) -> Document:
         (named(INFRA, "DevMachineTemplate", {}), "spec.template.spec.backend", {"docker": {}}),
     ],
 )
-def test_defaults(document: Document, path: str, expected: Any) -> None:
+def test_defaults_are_set(document: Document, path: str, expected: Any) -> None:
     before = deepcopy(document)
     assert value_at(default(document), tuple(path.split("."))) == expected
     assert document == before
@@ -94,7 +94,7 @@ def test_a_deployment_selects_the_machines_of_its_template() -> None:
     assert document["spec"]["template"]["metadata"]["labels"] == labels
 
 
-def test_a_selector_of_ones_own_is_left_alone() -> None:
+def test_a_given_selector_is_left_alone() -> None:
     spec = {"clusterName": "c", "selector": {"matchLabels": {"a": "b"}}}
     selector = default(named(CORE, "MachineDeployment", spec))["spec"]["selector"]
     assert selector["matchLabels"] == {"a": "b", "cluster.x-k8s.io/cluster-name": "c"}
@@ -123,7 +123,7 @@ def test_defaulting_leaves_values_of_a_wrong_type_for_the_schema(spec: Any) -> N
             assert document["spec"] == spec
 
 
-def test_other_kinds_are_none_of_our_business() -> None:
+def test_other_kinds_get_no_defaults() -> None:
     document = named("example.com/v1", "Machine", {})
     assert default(document) is document
 

@@ -34,7 +34,7 @@ def as_v1beta2(kind: GroupKind) -> str:
     return f"{kind.group}/v1beta2"
 
 
-def test_an_object_is_filled_in_and_found_well() -> None:
+def test_a_valid_object_gets_its_defaults() -> None:
     document = machine(version="1.34.0")
     filled = default(document)
     assert filled["spec"]["version"] == "v1.34.0"
@@ -43,14 +43,14 @@ def test_an_object_is_filled_in_and_found_well() -> None:
     assert validate(filled, schema=True) == []
 
 
-def test_an_older_version_is_filled_in_and_stays_one() -> None:
+def test_an_object_of_an_older_version_keeps_its_version() -> None:
     filled = default(machine("v1beta1", version="1.34.0"), reference_version=as_v1beta2)
     assert filled["apiVersion"] == "cluster.x-k8s.io/v1beta1"
     assert filled["spec"]["version"] == "v1.34.0"
     assert filled["spec"]["nodeDeletionTimeout"] == "10s"
 
 
-def test_several_faults_come_back_together_each_with_its_field() -> None:
+def test_all_errors_are_reported_with_their_fields() -> None:
     wrong = machine(version="v1.34", minReadySeconds=-1, clusterName="")
     assert {field_error.field for field_error in validate(wrong, schema=True)} == {
         "spec.minReadySeconds",
@@ -87,6 +87,6 @@ def test_a_broken_object_is_refused_with_object_and_field() -> None:
         convert(broken, "cluster.x-k8s.io/v1beta2")
 
 
-def test_there_is_nothing_else_in_the_package() -> None:
+def test_the_package_exports_nothing_else() -> None:
     with pytest.raises(AttributeError):
         kapy.api.anything  # noqa: B018

@@ -115,7 +115,7 @@ def test_a_renamed_field_is_described_by_its_own_name() -> None:
     assert rule(after["words"].hint, "description") == "words is a text."
 
 
-def test_a_looser_field_has_no_lower_bound() -> None:
+def test_a_loosened_field_has_no_lower_bound() -> None:
     after = loosen("wanted").shape(all_fields(Part))["wanted"]
     assert (rule(after.hint, "minimum"), rule(after.hint, "description")) == (
         None,

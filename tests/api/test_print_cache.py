@@ -37,14 +37,14 @@ def test_crds_are_printed_again_when_a_source_changes(sources: Path) -> None:
     assert print_cache.load_or_print("x", lambda: made("two")) == made("two")
 
 
-def test_a_broken_file_is_no_harm(sources: Path) -> None:
+def test_a_broken_cache_file_is_ignored(sources: Path) -> None:
     print_cache.load_or_print("x", lambda: made("one"))
     (file,) = sources.rglob("*.json")
     file.write_bytes(file.read_bytes()[:-5])
     assert print_cache.load_or_print("x", lambda: made("two")) == made("two")
 
 
-def test_nothing_is_kept_where_bytecode_is_not(
+def test_nothing_is_cached_where_bytecode_is_not(
     sources: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)

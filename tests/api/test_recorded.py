@@ -13,7 +13,7 @@ FOLDER = data(f"oracle/{TOPIC}")
 KINDS = [kind for kind in FILES if list(FOLDER.glob(f"{kind}.jsonl*"))]
 
 
-def test_there_is_something_to_replay() -> None:
+def test_there_are_recorded_cases() -> None:
     assert "MachineDeployment" in KINDS
     assert "KubeadmControlPlane" in KINDS
 

@@ -22,7 +22,7 @@ def test_pages_of_removed_kinds_are_deleted() -> None:
     assert {path.name for path in FOLDER.glob("*.md")} == set(PAGES)
 
 
-def test_a_field_is_reported_with_its_bounds() -> None:
+def test_a_field_is_documented_with_its_bounds() -> None:
     (row,) = [
         line for line in PAGES["machine.md"].splitlines() if line.startswith("| `spec.version`")
     ]

@@ -55,7 +55,7 @@ def test_an_empty_status_and_empty_parts_stay_off_the_wire() -> None:
     assert to_document(machine)["status"] == {"nodeRef": {"name": "n"}}
 
 
-def test_an_object_that_says_something_by_being_empty_stays() -> None:
+def test_an_object_whose_emptiness_matters_is_written() -> None:
     document = {
         "apiVersion": DevCluster.RESOURCE.api_version,
         "kind": "DevCluster",

@@ -45,7 +45,7 @@ def found(document: Document, old: Document | None = None, **gates: bool) -> lis
 @pytest.mark.parametrize(
     "document", [CLUSTER, KCP, CONFIG, TEMPLATE], ids=lambda value: value["kind"]
 )
-def test_a_good_object_is_good_and_may_stay_as_it_is(document: Document) -> None:
+def test_a_valid_object_is_accepted_on_create_and_update(document: Document) -> None:
     assert found(document) == []
     assert found(document, deepcopy(document)) == []
 
@@ -65,11 +65,11 @@ def test_a_good_object_is_good_and_may_stay_as_it_is(document: Document) -> None
         ),
     ],
 )
-def test_clusters(change: Document, expected: list[Any]) -> None:
+def test_rules_of_clusters(change: Document, expected: list[Any]) -> None:
     assert found(apply(CLUSTER, change), CLUSTER) == expected
 
 
-def test_a_cluster_must_be_made_of_something() -> None:
+def test_a_cluster_needs_a_topology_or_references() -> None:
     assert found(named(CORE, "Cluster", {"paused": True})) == [("Forbidden", "spec")]
 
 
@@ -90,7 +90,7 @@ def test_a_cluster_must_be_made_of_something() -> None:
         ),
     ],
 )
-def test_changes_of_a_control_plane(change: Document, expected: list[Any]) -> None:
+def test_immutable_fields_of_a_control_plane(change: Document, expected: list[Any]) -> None:
     assert found(apply(KCP, {"spec": change}), KCP) == expected
 
 
@@ -98,7 +98,9 @@ def test_changes_of_a_control_plane(change: Document, expected: list[Any]) -> No
     ("replicas", "external", "good"),
     [(3, False, True), (2, False, False), (0, False, False), (2, True, True), (-1, True, False)],
 )
-def test_not_every_number_is_a_good_scale(*, replicas: int, external: bool, good: bool) -> None:
+def test_invalid_numbers_of_replicas_are_refused(
+    *, replicas: int, external: bool, good: bool
+) -> None:
     etcd = {"endpoints": ["e"], "caFile": "a", "certFile": "b", "keyFile": "c"}
     config = {"clusterConfiguration": {"etcd": {"external": etcd}}} if external else {}
     change = {"spec": {"replicas": replicas, "kubeadmConfigSpec": config}}
@@ -153,5 +155,5 @@ def test_a_gate_allows_its_fields() -> None:
     assert found(ignition, kubeadm_bootstrap_format_ignition=True) == []
 
 
-def test_other_kinds_are_none_of_our_business() -> None:
+def test_other_kinds_are_not_validated() -> None:
     assert validate(named("example.com/v1", "Cluster", {})) == []

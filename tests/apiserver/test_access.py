@@ -282,7 +282,7 @@ def _wish(*headers: tuple[str, str]) -> Any:
     )
 
 
-def test_no_header_wishes_nothing_and_a_wish_needs_a_user() -> None:
+def test_impersonation_needs_a_user_header() -> None:
     assert parse_impersonation([(b"accept", b"*/*")]) is None
     with pytest.raises(BadRequest, match="without impersonating a user name"):
         _wish(("extra-Some%2Fkey", "v"))
@@ -324,7 +324,7 @@ def test_impersonation_headers_map_to_a_user(headers: list[tuple[str, str]], use
         ([("impersonate:user-info", "users"), ("impersonate:user-info", "groups")], False),
     ],
 )
-def test_impersonation_needs_all_rights(
+def test_impersonation_needs_all_permissions(
     rights: list[tuple[str, str]],
     allowed: bool,
 ) -> None:
@@ -441,7 +441,7 @@ def _secret() -> Document:
         ("robot", {"boundObjectRef": {"apiVersion": "v1", "kind": "Node2", "name": "x"}}, 400),
     ],
 )
-async def test_token_requests_that_are_refused(name: str, spec: Document, status: int) -> None:
+async def test_refused_token_requests(name: str, spec: Document, status: int) -> None:
     async with running() as admin:
         await admin.create(ACCOUNTS, account("robot"))
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
@@ -462,7 +462,7 @@ async def test_the_key_stays_with_the_data_and_is_private(tmp_path: Path) -> Non
     again.close()
 
 
-async def test_reviews() -> None:
+async def test_access_reviews() -> None:
     async with running() as admin:
         alice = Asking(admin.server, ALICE)
         await admin.create(ROLES, role("r", rule("get", "configmaps")))

@@ -77,7 +77,7 @@ async def durable(
         server.close()
 
 
-async def test_nothing_is_reported_of_a_write_that_is_not_committed(
+async def test_uncommitted_writes_are_not_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with durable(tmp_path, monkeypatch) as (asking, disk, group):
@@ -105,7 +105,7 @@ async def _next(events: AsyncIterator[Document]) -> Document:
     return await anext(events)
 
 
-async def test_a_bookmark_never_has_a_revision_that_is_not_committed(
+async def test_a_bookmark_has_a_committed_revision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the timer, and at the end of the first events of a streaming list."""
@@ -143,7 +143,7 @@ async def test_a_bookmark_never_has_a_revision_that_is_not_committed(
 
 
 @pytest.mark.parametrize(("durability", "level"), [("crash", 1), ("power-loss", 2)])
-async def test_the_connection_that_writes_is_as_durable_as_asked(
+async def test_the_writing_connection_has_the_requested_durability(
     tmp_path: Path, durability: Durability, level: int
 ) -> None:
     settings = Settings(data=tmp_path, durability=durability)

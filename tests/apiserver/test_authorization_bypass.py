@@ -126,7 +126,7 @@ async def test_the_right_to_the_empty_name_is_not_the_right_to_all() -> None:
             assert answer[0] == status, (names, answer)
 
 
-async def test_the_right_to_escalate_one_role_is_for_a_request_that_names_it() -> None:
+async def test_the_permission_to_escalate_a_role_needs_its_name() -> None:
     async with running() as admin:
         write = rule(["create", "patch"], "clusterroles", GROUP)
         await allow(admin, write, rule(["escalate"], "clusterroles", GROUP, resourceNames=["esc"]))
@@ -194,7 +194,7 @@ async def test_roles_with_too_many_rules_are_refused_at_once() -> None:
         assert len(refused["message"]) < 1000
 
 
-async def test_long_questions_are_answered_and_not_kept() -> None:
+async def test_long_access_reviews_are_answered_and_not_cached() -> None:
     async with running() as admin:
         grants = RBACAuthorizer(admin.server.store)
         admin.server.access.grants = admin.server.access.authorize = grants

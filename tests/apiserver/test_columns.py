@@ -95,7 +95,7 @@ CRON = {
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_row_of(
+def test_a_table_row_has_the_columns_of_its_kind(
     group: str, plural: str, document: dict[str, Any], narrow: dict[str, Any]
 ) -> None:
     kind = Registry().find(group, "v1", plural)

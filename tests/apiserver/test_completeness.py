@@ -56,7 +56,7 @@ def damage(directory: Path, random: Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(1000, 1000 + KILLS))
-def test_nothing_acknowledged_is_lost_silently(tmp_path: Path, seed: int) -> None:
+def test_no_acknowledged_write_is_lost_silently(tmp_path: Path, seed: int) -> None:
     killed = tmp_path / "killed"
     messages = _killed(killed, seed, 1)
     wanted = {name: value for _, name, value, _ in said_by(messages, "done")}
@@ -236,7 +236,7 @@ def test_a_row_that_differs_from_the_written_one_stops_the_writer(
     Store.open(tmp_path).close()
 
 
-def test_damage_is_not_accepted(tmp_path: Path) -> None:
+def test_a_damaged_store_is_refused(tmp_path: Path) -> None:
     log = filled(tmp_path)
     log.close()
     with closing(sqlite3.connect(tmp_path / "store.db")) as db:
@@ -283,7 +283,7 @@ def test_a_write_that_cannot_be_marked_is_not_acknowledged(
 
 
 @pytest.mark.parametrize("torn", [0, 512])
-def test_a_torn_slot_leaves_the_other_one(tmp_path: Path, torn: int) -> None:
+def test_a_torn_slot_leaves_the_other_slot(tmp_path: Path, torn: int) -> None:
     log = filled(tmp_path / "here")
     there = copy_of(log, tmp_path / "there")
     log.close()
@@ -322,7 +322,7 @@ def test_a_crashed_machine_loses_only_unacknowledged_writes(
     store.close()
 
 
-def test_a_store_that_was_being_made_when_it_was_killed_is_made(
+def test_a_store_killed_during_its_creation_is_created(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for at in _moments():
@@ -349,5 +349,5 @@ def _kill_at(patch: pytest.MonkeyPatch, at: str) -> None:
         patch.setattr(MarkFile if at == "flush" else SqliteLog, at, killed)
 
 
-def test_the_boot_of_a_machine_is_never_the_number_of_a_closed_store() -> None:
+def test_the_boot_id_is_never_that_of_a_closed_store() -> None:
     assert completeness.boot_number("") != 0

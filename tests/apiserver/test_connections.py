@@ -70,7 +70,7 @@ def ended(visit: Connection | None) -> bool:
     return bool(visit.transport.aborted)  # type: ignore[union-attr]
 
 
-async def test_the_oldest_idle_stranger_of_the_largest_source_ends_first() -> None:
+async def test_the_oldest_idle_connection_of_the_largest_source_is_closed_first() -> None:
     limit = ConnectionLimit(16)
     quiet = entered(limit, "10.0.0.1")
     flood = [entered(limit, "10.0.0.2") for _ in range(7)]
@@ -82,7 +82,7 @@ async def test_the_oldest_idle_stranger_of_the_largest_source_ends_first() -> No
     assert limit.open == 8
 
 
-async def test_strangers_with_a_request_under_way_end_last() -> None:
+async def test_anonymous_connections_with_a_request_are_closed_last() -> None:
     limit = ConnectionLimit(8)
     busy = entered(limit, "a", ANONYMOUS, busy=True)
     idle = [entered(limit, "a", ANONYMOUS), entered(limit, "a", ANONYMOUS)]
@@ -291,7 +291,7 @@ def test_a_process_with_few_descriptors_survives_many_idle_connections() -> None
     assert len(message.splitlines()) < 5, message
 
 
-def test_the_soft_limit_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_soft_limit_of_descriptors_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     program = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (128, 512));"
         "from kapy.apiserver.serving.connection_limit import process_limit;"
@@ -301,7 +301,7 @@ def test_the_soft_limit_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     assert output.split() == ["384", "512", "512"]
 
 
-def test_memory_bounds_connections_where_descriptors_do_not(
+def test_memory_limits_the_connections_where_descriptors_do_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(connection_limit, "raise_descriptor_limit", lambda: 1 << 20)

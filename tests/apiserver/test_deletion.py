@@ -40,7 +40,7 @@ async def test_finalizers_keep_an_object_until_the_last_is_removed() -> None:
         assert await asking.gone(f"{CONFIG_MAPS}/a")
 
 
-async def test_no_finalizer_is_added_once_deletion_began() -> None:
+async def test_finalizers_cannot_be_added_during_a_deletion() -> None:
     async with running() as asking:
         await asking.create(CONFIG_MAPS, config_map("a", finalizers=["x.dev/one"]))
         await asking.delete(f"{CONFIG_MAPS}/a")
@@ -52,7 +52,9 @@ async def test_no_finalizer_is_added_once_deletion_began() -> None:
 
 
 @pytest.mark.parametrize("precondition", [{"uid": "another"}, {"resourceVersion": "1"}])
-async def test_preconditions_protect_from_deleting_another(precondition: dict[str, str]) -> None:
+async def test_preconditions_prevent_the_deletion_of_another_object(
+    precondition: dict[str, str],
+) -> None:
     async with running() as asking:
         await asking.create(CONFIG_MAPS, config_map("a"))
         status, _ = await asking.ask("DELETE", f"{CONFIG_MAPS}/a", {"preconditions": precondition})
@@ -65,7 +67,7 @@ async def _family(asking: Asking, **more: Any) -> None:
     await asking.create(CONFIG_MAPS, owned("child", owner, **more))
 
 
-async def test_children_go_with_their_owner() -> None:
+async def test_children_are_deleted_with_their_owner() -> None:
     async with running() as asking:
         await _family(asking)
         await asking.delete(f"{CONFIG_MAPS}/owner")
@@ -137,7 +139,7 @@ async def test_a_namespace_is_deleted_with_its_content() -> None:
         assert await asking.gone(f"{NAMESPACES}/n")
 
 
-async def test_the_default_namespace_stays() -> None:
+async def test_the_default_namespace_cannot_be_deleted() -> None:
     async with running() as asking:
         assert (await asking.ask("DELETE", f"{NAMESPACES}/default"))[0] == 403
 

@@ -96,7 +96,7 @@ async def test_slices_are_selected_by_node_and_driver_and_count_generations(
         assert len(document["items"]) == count
 
 
-async def test_a_class_has_generations(client: Client) -> None:
+async def test_changes_of_a_device_class_increase_its_generation(client: Client) -> None:
     created = await client.create(CLASSES, made(CLASSES, {}))
     assert created["metadata"]["generation"] == 1
     selectors = [{"cel": {"expression": "true"}}]

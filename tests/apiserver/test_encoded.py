@@ -121,7 +121,7 @@ async def test_lists_show_stored_objects_by_the_changed_definition(
         server.close()
 
 
-def test_equal_sets_of_fields_are_one() -> None:
+def test_equal_field_sets_are_shared() -> None:
     def entry(time: str) -> Document:
         return {"manager": "m", "time": time, "fieldsV1": {"f:spec": {"f:a": {}}}, "x": 1}
 

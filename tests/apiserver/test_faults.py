@@ -225,7 +225,7 @@ def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
         Store.open(tmp_path / "folder")
 
 
-async def test_revisions_are_not_given_out_again_after_the_machine_ended(
+async def test_revisions_are_not_reused_after_a_crash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after a loss of power: the last writes may be gone, their revisions may be known."""

@@ -86,7 +86,7 @@ async def test_a_long_object_is_sent_in_pieces(full: Asking) -> None:
     assert max(len(part["body"]) for part in parts) <= PIECE
 
 
-async def test_head_tells_the_length_only(full: Asking) -> None:
+async def test_head_returns_only_the_length(full: Asking) -> None:
     begin, *parts = await sent(full, CONFIG_MAPS, "HEAD")
     assert int(dict(begin["headers"]).get(b"content-length", b"0")) >= 0
     assert b"".join(part["body"] for part in parts) == b""

@@ -27,7 +27,7 @@ _TABLE = "as=Table;v=v1;g=meta.k8s.io"
         (f"application/json;{_TABLE},application/json", MediaType("Table")),
     ],
 )
-def test_the_first_media_type_that_there_is_counts(header: str, expected: MediaType) -> None:
+def test_the_first_supported_media_type_is_used(header: str, expected: MediaType) -> None:
     assert negotiate({"accept": header}) == expected
 
 
@@ -52,7 +52,7 @@ def test_unsupported_media_types_are_refused(header: str) -> None:
         negotiate({"accept": header})
 
 
-def test_no_watch_is_in_yaml() -> None:
+def test_a_watch_cannot_be_in_yaml() -> None:
     assert negotiate_stream({"accept": f"application/json;{_TABLE}"}) == MediaType("Table")
     with pytest.raises(NotAcceptable, match="stream=watch"):
         negotiate_stream({"accept": "application/yaml"})

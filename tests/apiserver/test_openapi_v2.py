@@ -85,7 +85,7 @@ async def test_types_without_an_openapi_v2_form_are_left_open() -> None:
     assert fields["parts"] == {"type": "array", "items": {"type": "string", "minLength": 3}}
 
 
-async def test_every_reference_leads_somewhere() -> None:
+async def test_all_references_can_be_resolved() -> None:
     swagger = await described()
     wanted = {reference.removeprefix("#/definitions/") for reference in references(swagger)}
     assert wanted <= set(swagger["definitions"])
@@ -102,7 +102,7 @@ async def test_go_clients_get_protobuf() -> None:
     assert names == set((await described())["definitions"])
 
 
-def test_numbers_flags_and_lists_have_their_form() -> None:
+def test_numbers_flags_and_lists_have_their_types() -> None:
     schema = {"maxLength": 300, "minimum": -1.5, "required": ["a", "b"], "uniqueItems": True}
     document = {"definitions": {"x": {**schema, "enum": [1], "x-more": {"y": 2}}}}
     (definitions,) = (value for _, value in fields(encode_protobuf(document)))

@@ -73,7 +73,7 @@ def spec_of(container: Document, **spec: Any) -> Document:
          ["initContainers[0].name: Duplicate", "initContainers[0].livenessProbe: Forbidden"]),
     ],
 )  # fmt: skip
-def test_a_pod_is_refused_for(container: Document, spec: Document, wrong: list[str]) -> None:
+def test_an_invalid_pod_is_refused(container: Document, spec: Document, wrong: list[str]) -> None:
     strs = [str(error) for error in pod_errors(spec_of(container, **spec), "spec")]
     assert len(strs) == len(wrong), strs
     for error, start in zip(sorted(strs), sorted(f"spec.{text}" for text in wrong), strict=True):
@@ -136,7 +136,7 @@ _NONE = "a null labelSelector results in matching no pod"
         ({"terminationGracePeriodSeconds": -1}, ["terminationGracePeriodSeconds: must be >= 0;"]),
     ],
 )  # fmt: skip
-def test_warnings_about_the_spec_of_a_pod(spec: Document, messages: list[str]) -> None:
+def test_an_unusual_pod_spec_causes_warnings(spec: Document, messages: list[str]) -> None:
     warnings = list(pod_warnings(spec, "spec"))
     assert len(warnings) == len(messages), warnings
     for text, start in zip(warnings, messages, strict=True):

@@ -40,7 +40,7 @@ async def test_a_custom_field_can_be_selected() -> None:
         assert status == 400
 
 
-async def test_pages_are_of_the_first_pages_time() -> None:
+async def test_all_pages_show_the_time_of_the_first() -> None:
     async with running() as asking:
         await _filled(asking)
         page = await asking.get(CONFIG_MAPS, limit="1")

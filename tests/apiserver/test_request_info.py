@@ -128,7 +128,7 @@ NAMED_WATCH = "/api/v1/watch/pods?fieldSelector=metadata.name=a"
         ("GET", f"{PODS}/a%2e", ("get", "", "other", "pods", "", "a.")),
     ],
 )
-def test_a_request_for_a_resource(
+def test_request_info_of_resources(
     method: str, target: str, expected: tuple[str, str, str, str, str, str]
 ) -> None:
     assert seen(method, target) == expected
@@ -153,7 +153,7 @@ def test_a_request_for_a_resource(
         ("GET", "/openapi/v3/apis/apps/v1", "get"),
     ],
 )
-def test_a_request_for_a_path(method: str, path: str, verb: str) -> None:
+def test_request_info_of_other_paths(method: str, path: str, verb: str) -> None:
     info = read(method, path)
     attributes = info.attributes(ANONYMOUS)
     assert (info.is_resource, info.verb, attributes.path) == (False, verb, path)
@@ -180,7 +180,7 @@ def test_selectors_are_passed_to_authorizers_of_many_objects(
     assert (attributes.field_selector, attributes.label_selector) == expected
 
 
-def test_a_resource_without_a_name_is_no_path() -> None:
+def test_a_path_without_a_resource_name_is_not_cached() -> None:
     attributes = read("GET", "/api/v1//pods").attributes(ANONYMOUS)
     assert attributes.is_resource
     assert (attributes.resource, attributes.name, attributes.path) == ("", "pods", None)

@@ -29,7 +29,7 @@ def note(number: int, size: int) -> Document:
     return {**document, "data": {"text": "x" * size}}
 
 
-async def test_fifty_thousand_updates_of_ten_objects(tmp_path: Path) -> None:
+async def test_fifty_thousand_updates_do_not_grow_the_store(tmp_path: Path) -> None:
     store = Store.open(tmp_path)
     table = store.table("configmaps")
     largest = 0
@@ -48,7 +48,7 @@ async def test_fifty_thousand_updates_of_ten_objects(tmp_path: Path) -> None:
     assert files(tmp_path) < 1 * MIB
 
 
-def test_room_that_objects_leave_is_given_back(
+def test_the_room_of_deleted_objects_is_released(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite, "_TIDY_EVERY", 16)

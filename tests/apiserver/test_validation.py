@@ -28,7 +28,7 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
         ({"ports": [{"name": n, "port": 1, "targetPort": 1} for n in "ab"]}, ["spec.ports[1]"]),
     ],
 )
-async def test_services(spec: Document, fields: list[str] | None) -> None:
+async def test_invalid_services_are_refused(spec: Document, fields: list[str] | None) -> None:
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": spec}
     async with running() as me:
         status, body = await me.ask("POST", "/api/v1/namespaces/default/services", service)
@@ -38,7 +38,7 @@ async def test_services(spec: Document, fields: list[str] | None) -> None:
         assert (status, [cause["field"] for cause in body["details"]["causes"]]) == (422, fields)
 
 
-def test_nodes_keep_their_machine_and_their_network() -> None:
+def test_nodes_keep_provider_id_and_pod_network() -> None:
     old = {"spec": {"providerID": "x://1", "podCIDRs": ["10.1.0.0/24"]}}
     assert not list(node_errors(old, {"spec": {}}))
     assert [error.field for error in node_errors({"spec": {}}, old)] == [

@@ -30,7 +30,7 @@ async def test_a_created_object_has_defaults_and_server_fields() -> None:
         assert await asking.get(f"{GIZMOS}/a") == result
 
 
-async def test_the_writers_body_stays_the_writers() -> None:
+async def test_the_document_of_the_writer_is_not_changed() -> None:
     async with running() as asking:
         body = gizmo("a")
         await asking.create(GIZMOS, body)
@@ -291,7 +291,7 @@ async def test_anonymous_users_may_read_only_health_and_version() -> None:
         assert (await nobody.ask("GET", "/apis"))[0] == 403
 
 
-async def test_a_kind_that_was_replaced_is_not_remembered() -> None:
+async def test_a_replaced_kind_is_not_remembered() -> None:
     definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gizmos.example.dev"
     async with running(admission=[_Admission()]) as asking:
         for number in range(5):

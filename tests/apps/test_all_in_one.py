@@ -18,7 +18,7 @@ from kapy.kube.http import ANONYMOUS, Request
 KINDS = (Cluster, DevCluster, KubeadmControlPlane)
 
 
-async def test_the_metrics_of_the_controllers_are_a_page_of_the_plane() -> None:
+async def test_the_plane_serves_the_metrics_of_its_controllers() -> None:
     async with management_plane(Settings(), clock=loop_clock()) as plane:
         reply = await plane.transport(Request("GET", "/metrics"))
         refused = await plane.server.transport(ANONYMOUS)(Request("GET", "/metrics"))

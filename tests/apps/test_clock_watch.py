@@ -42,7 +42,7 @@ class Day:
         (TOLERANCE / -2, ""),
     ],
 )
-async def test_a_jump_is_reported_once(
+async def test_a_clock_jump_is_reported_once(
     jump: timedelta, says: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     day, messages = Day(), list[str]()
@@ -78,7 +78,7 @@ async def test_the_start_is_compared_with_the_last_write(passed: timedelta, says
     assert bool(watch.remark) is bool(says)
 
 
-def test_the_steady_clock_continues() -> None:
+def test_the_steady_clock_is_not_affected() -> None:
     assert steady_clock() <= steady_clock()
 
 

@@ -25,7 +25,7 @@ def cluster(**messages: str) -> Document:
     return {"metadata": {"namespace": "a", "name": "b"}, "status": {"conditions": conditions}}
 
 
-def test_troubles_are_reported_once() -> None:
+def test_each_problem_is_reported_once() -> None:
     messages: list[str] = []
     watched = ClusterProgress(Key("a", "b"))
 

@@ -93,7 +93,7 @@ def test_an_authority_that_ends_within_a_year_is_reported(
 
 
 @pytest.mark.parametrize("is_allowed", [True, False])
-def test_a_clock_before_the_time_is_refused(tmp_path: Path, is_allowed: bool) -> None:
+def test_a_clock_before_the_authoritys_start_is_refused(tmp_path: Path, is_allowed: bool) -> None:
     serving = Serving(pki=tmp_path)
     if is_allowed:
         issue_credentials(serving, EPOCH)
@@ -120,7 +120,7 @@ def test_a_missing_authority_is_made_only_where_none_was_known(tmp_path: Path) -
     assert issue_credentials(request, EPOCH, first.certificate).authority != first
 
 
-def test_keys_are_their_owners_only(tmp_path: Path) -> None:
+def test_keys_are_private(tmp_path: Path) -> None:
     folder = tmp_path / "pki"
     issue_credentials(Serving(pki=folder), EPOCH)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700

@@ -19,7 +19,7 @@ CODE = re.compile(r"`[^`\n]*`")
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_modules_and_files_exist(path: Path) -> None:
+def test_the_modules_and_files_in_the_documents_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     missing = [name for name in MODULE.findall(text) if not _is_there(name)]
     prose = CODE.sub("", text)  # patterns of fields look like links

@@ -49,7 +49,7 @@ def test_text_without_a_manifest_is_reported(text: str, sentence: str) -> None:
         read_manifests(text, "x.yaml")
 
 
-def test_a_list_is_its_items() -> None:
+def test_a_list_is_read_as_its_items() -> None:
     item = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
     text = yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": [item, item]})
     assert read_manifests(text, "x.yaml") == [item, item]

@@ -40,13 +40,13 @@ RESOURCES = (
 
 
 @pytest.mark.parametrize("name", ["", "Gate", "gate_1", "-gate", "gate-", "1gate", 41 * "g", "./g"])
-def test_names_that_nothing_can_be_called_by(name: str, tmp_path: Path) -> None:
+def test_unusable_names_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(CannotMake, match="cannot be the name of a project"):
         make_extension(name, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
-def test_nothing_is_written_over(tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     mine.write_text("mine")
     for folder in (tmp_path, mine):

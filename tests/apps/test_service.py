@@ -105,7 +105,7 @@ def test_a_unit_is_started_now_and_at_boot(tmp_path: Path) -> None:
         Systemd(tmp_path, broken).start("lab")
 
 
-def test_the_state_of_a_unit(tmp_path: Path) -> None:
+def test_the_state_of_a_systemd_unit_is_shown(tmp_path: Path) -> None:
     systemd = Systemd(tmp_path, Fake(is_active=CompletedCommand(3, "failed")))
     assert not systemd.state("").installed
     systemd.path("").parent.mkdir(parents=True)
@@ -115,7 +115,7 @@ def test_the_state_of_a_unit(tmp_path: Path) -> None:
     assert active.state("") == (True, True, "")
 
 
-def test_an_agent_of_launchd(tmp_path: Path) -> None:
+def test_a_launchd_agent_is_installed(tmp_path: Path) -> None:
     fake = Fake(print=CompletedCommand(0, "\tstate = running\n"))
     launchd = Launchd(tmp_path, fake, uid=501)
     document = plistlib.loads(launchd.text(plan(tmp_path / "plane", "lab", *ODD)))
@@ -152,7 +152,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_install_status_and_uninstall(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_service_is_installed_shown_and_removed(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     unit = home / ".config" / "systemd" / "user" / "kapy-lab.service"
     assert run(["service", "install", "--name", "lab", "--", "--port", "7443"]) == 0
     assert '"--name" "lab" "--port" "7443"' in unit.read_text()

@@ -60,9 +60,7 @@ def test_the_exit_code_says_the_level(
     assert run(["conformance", "check", written(tmp_path, draft), *flags]) == code
 
 
-def test_json_is_printed_and_nothing_else(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_output_has_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(["conformance", "check", written(tmp_path, without_must()), "-o", "json"])
     assert json.loads(capsys.readouterr().out)["releases"][0]["worst"] == "MUST"
 

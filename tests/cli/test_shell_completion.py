@@ -124,5 +124,5 @@ def test_a_tab_completes_the_typed_word(shell: str, folder: Path) -> None:
             there.until(re.escape(expected))
 
 
-def test_there_is_a_shell() -> None:
+def test_a_known_shell_is_available() -> None:
     assert SHELLS

@@ -17,7 +17,9 @@ from kapy.cli.webhook_services import services_of
         ("n/s=[::1]:9443", ("n", "s", 0), "https://[::1]:9443"),
     ],
 )
-def test_a_service_has_a_place(text: str, service: tuple[str, str, int], url: str) -> None:
+def test_a_webhook_service_has_an_address(
+    text: str, service: tuple[str, str, int], url: str
+) -> None:
     assert services_of({"webhook_service": (text,)}) == {service: url}
 
 

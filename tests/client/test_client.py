@@ -272,7 +272,7 @@ async def test_a_write_that_may_have_been_executed_is_not_repeated(
     assert len(server.asked) == 1
 
 
-async def test_patience_ends() -> None:
+async def test_retries_end() -> None:
     server = Server(*[TooManyRequests("busy", retry_after=1.0)] * 10)
     with pytest.raises(TooManyRequests):
         await Client(server).get(Widget, KEY)

@@ -38,7 +38,7 @@ async def ask(paced: RateLimited, times: int) -> None:
     ("qps", "burst", "requests", "seconds"),
     [(10, 5, 5, 0.0), (10, 5, 25, 2.0), (100, 200, 200, 0.0), (100, 200, 500, 3.0), (2, 1, 7, 3.0)],
 )
-async def test_so_many_at_once_and_so_many_a_second(
+async def test_the_rate_has_a_burst_and_a_limit(
     qps: float, burst: float, requests: int, seconds: float
 ) -> None:
     server = Busy()

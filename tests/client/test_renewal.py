@@ -333,7 +333,7 @@ async def test_a_certificate_that_is_renewed_in_its_file_is_used(tmp_path: Path)
         ("https://api:6443", "*", ""),
     ],
 )
-def test_the_proxy_of_the_environment(server: str, direct: str, expected: str) -> None:
+def test_the_proxy_of_the_environment_is_used(server: str, direct: str, expected: str) -> None:
     for name in ("HTTPS_PROXY", "https_proxy"):
         for said in ("p", "http://p"):
             assert proxy_for(server, {name: said, "NO_PROXY": direct}) == expected

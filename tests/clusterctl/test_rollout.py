@@ -73,7 +73,7 @@ async def objects(client: Client) -> None:
     ],
     ids=str,
 )
-async def test_the_life_of_a_rollout(target: Target, way_out: str) -> None:
+async def test_a_rollout_can_be_paused_resumed_and_restarted(target: Target, way_out: str) -> None:
     clock = loop_clock()
     async with management_plane(Settings(), clock=clock) as plane:
         client, kind = plane.client, target.kind.__name__

@@ -84,7 +84,7 @@ GOING = {"deletionTimestamp": SINCE, "finalizers": ["a.example.com/x", "b.exampl
         (thing(ready=False), "ready: not yet reported as true"),
     ],
 )
-def test_an_object_waits_for(document: Document, why: str | None) -> None:
+def test_a_waiting_object_names_its_reason(document: Document, why: str | None) -> None:
     assert wait_of(document) == (None if why is None else (SINCE, why))
 
 

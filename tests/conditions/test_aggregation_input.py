@@ -67,7 +67,9 @@ MACHINES = st.lists(
 
 
 @given(MACHINES)
-def test_nothing_is_lost(given_machines: list[tuple[list[tuple[str, str] | None], bool]]) -> None:
+def test_aggregation_over_representatives_loses_nothing(
+    given_machines: list[tuple[list[tuple[str, str] | None], bool]],
+) -> None:
     machines = [
         machine(number, states, deleting=deleting)
         for number, (states, deleting) in enumerate(given_machines)

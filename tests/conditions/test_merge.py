@@ -60,7 +60,7 @@ def test_lines_can_be_changed_at_the_end() -> None:
     assert summary(obj, "Ready", ["Deleting", "NodeReady"], merge=merge).message == "* Deleting: a"
 
 
-def test_a_merge_of_ones_own() -> None:
+def test_a_merge_can_be_customized() -> None:
     def count(operation: Operation, conditions: Sequence[Owned], types: Sequence[str]) -> Merged:
         return Merged("True", operation.value, f"{len(conditions)} of {len(types)}")
 

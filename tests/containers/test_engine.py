@@ -325,7 +325,7 @@ async def test_an_engine_that_does_not_listen_is_reported(tmp_path: Path) -> Non
             await engine.info()
 
 
-async def test_an_answer_that_is_none(engine: Engine, server: EngineServer) -> None:
+async def test_an_invalid_answer_is_an_error(engine: Engine, server: EngineServer) -> None:
     server.answer("GET .*/info", b"<html>a proxy</html>")
     with pytest.raises(EngineError, match="no answer of a container engine"):
         await engine.info()

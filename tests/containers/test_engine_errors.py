@@ -61,7 +61,9 @@ def test_podmans_socket_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ),
     ],
 )
-def test_refusals(message: str, error: type[EngineError], remedy: str) -> None:
+def test_refusals_of_the_engine_are_explained(
+    message: str, error: type[EngineError], remedy: str
+) -> None:
     engine_error = request_error("start container a", 500, message)
     assert type(engine_error) is error
     assert remedy in str(engine_error)
@@ -84,7 +86,7 @@ def test_a_socket_without_permission_is_reported() -> None:
     assert "usermod -aG docker" in str(unreachable("unix:///s", error))
 
 
-def test_a_silent_engine() -> None:
+def test_a_silent_engine_is_reported() -> None:
     assert "does not answer in time" in str(unreachable("unix:///s", TimeoutError()))
 
 
@@ -97,7 +99,7 @@ def test_rootless_and_remapped_engines_are_recognised() -> None:
     assert not with_options("name=seccomp,profile=rootless").is_rootless
 
 
-async def test_certificates_that_are_missing(
+async def test_missing_certificates_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_TLS_VERIFY", "1")
@@ -107,7 +109,7 @@ async def test_certificates_that_are_missing(
             await engine.info()
 
 
-def test_an_engine_that_wants_tls() -> None:
+def test_an_engine_that_needs_tls_is_explained() -> None:
     error = request_error("ask", 400, "Client sent an HTTP request to an HTTPS server.")
     assert isinstance(error, EngineUnreachable)
     assert "DOCKER_TLS_VERIFY=1" in str(error)

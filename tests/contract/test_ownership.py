@@ -67,7 +67,7 @@ def test_a_foreign_controller_reference_stays() -> None:
         ([owner(api_version="another.group/v1")], [owner(api_version="another.group/v1"), owner()]),
     ],
 )
-def test_the_references_of_our_own_kinds(
+def test_references_of_built_in_kinds_are_canonical(
     before: list[OwnerReference], after: list[OwnerReference]
 ) -> None:
     references = list(before)

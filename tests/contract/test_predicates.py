@@ -30,7 +30,7 @@ def thing(**parts: Document) -> Document:
         thing(spec={}, metadata={"annotations": {"cluster.x-k8s.io/paused": ""}}),
     ],
 )
-def test_others_wait_for_it(after: Document) -> None:
+def test_changes_that_others_wait_for_unblock(after: Document) -> None:
     change = Change(thing(spec={}), after)
     assert list(unblocking_only(own_key)(change)) == [KEY]
 

@@ -62,7 +62,7 @@ class Trouble:
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-async def test_trouble_makes_no_second_machine(seed: int) -> None:
+async def test_faults_create_no_second_machine(seed: int) -> None:
     async with stage(seed) as plane:
         await running_cluster(plane)
         trouble = Trouble(plane, seed)

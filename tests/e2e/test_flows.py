@@ -59,7 +59,7 @@ def nodes(shell: Shell) -> list[str]:
 class TestFlows:
     """One cluster's life, in order."""
 
-    def test_the_cluster_is_there(self, shell: Shell) -> None:
+    def test_the_sample_cluster_is_available(self, shell: Shell) -> None:
         assert "capybara" in shell.kubectl("get clusters,machines -A")
         assert "Available" in shell.kubectl("describe cluster capybara")
         shell.kubectl("wait --for=condition=Available cluster/capybara --timeout=300s")
@@ -103,7 +103,7 @@ class TestFlows:
             assert watching.stdout.read(4) == "yes."
             watching.terminate()
 
-    def test_edit_and_patch(self, shell: Shell) -> None:
+    def test_kubectl_edit_and_patch_work(self, shell: Shell) -> None:
         editor = shell.home / "editor"
         editor.write_text('#!/bin/sh\nsed -i "s/seen: .*/seen: edited/" "$1"\n')
         editor.chmod(0o755)
@@ -121,7 +121,7 @@ class TestFlows:
         )
         assert "labels" not in shell.json("get cluster capybara")["metadata"]
 
-    def test_apply_both_ways(self, shell: Shell) -> None:
+    def test_kubectl_applies_on_both_sides(self, shell: Shell) -> None:
         config = {
             "apiVersion": "v1",
             "kind": "ConfigMap",

@@ -12,7 +12,7 @@ from tests.e2e.shell import Shell
 pytestmark = pytest.mark.sockets
 
 
-def test_get_in_every_form(person: Shell) -> None:
+def test_kubectl_get_works_in_every_form(person: Shell) -> None:
     follow(
         person,
         Habit("get clusters", r"^capybara .* Provisioned "),
@@ -44,7 +44,7 @@ def test_get_in_every_form(person: Shell) -> None:
     )
 
 
-def test_describe_and_events(person: Shell) -> None:
+def test_kubectl_describe_shows_events(person: Shell) -> None:
     follow(
         person,
         Habit("describe cluster capybara", r"^Kind: +Cluster$"),
@@ -61,7 +61,7 @@ def test_describe_and_events(person: Shell) -> None:
     )
 
 
-def test_the_existing_ones(person: Shell) -> None:
+def test_kubectl_lists_existing_resources(person: Shell) -> None:
     follow(
         person,
         Habit("api-resources --api-group cluster.x-k8s.io", r"^machines +ma +cluster.x-k8s.io/v1b"),
@@ -86,7 +86,7 @@ def test_the_existing_ones(person: Shell) -> None:
     )
 
 
-def test_waiting(person: Shell) -> None:
+def test_kubectl_wait_works(person: Shell) -> None:
     follow(
         person,
         Habit("wait cluster capybara --for=condition=Available", r"condition met$"),

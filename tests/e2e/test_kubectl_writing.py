@@ -37,7 +37,7 @@ def space(person: Shell, request: pytest.FixtureRequest) -> Iterator[str]:
     person.kubectl(f"delete namespace {name} --timeout 20s")
 
 
-def test_client_side_apply(person: Shell, space: str) -> None:
+def test_kubectl_applies_on_the_client_side(person: Shell, space: str) -> None:
     follow(
         person,
         no("diff -f -", r"^$", text=NOTES),  # it only exits with 1
@@ -60,7 +60,7 @@ def test_client_side_apply(person: Shell, space: str) -> None:
     )
 
 
-def test_pruning_with_an_applyset(person: Shell, space: str) -> None:
+def test_kubectl_prunes_with_an_applyset(person: Shell, space: str) -> None:
     follow(
         replace(person, more={"KUBECTL_APPLYSET": "true"}),
         Habit("apply -f - --prune --applyset=mine", r"two created$", text=NOTES),
@@ -70,7 +70,7 @@ def test_pruning_with_an_applyset(person: Shell, space: str) -> None:
     )
 
 
-def test_server_side_apply(person: Shell, space: str) -> None:
+def test_kubectl_applies_on_the_server_side(person: Shell, space: str) -> None:
     follow(
         person,
         Habit("apply --server-side -f -", r"one serverside-applied$", text=ONE),
@@ -90,7 +90,7 @@ def test_server_side_apply(person: Shell, space: str) -> None:
     )
 
 
-def test_kustomize(person: Shell, space: str) -> None:
+def test_kubectl_applies_a_kustomization(person: Shell, space: str) -> None:
     folder = person.home / "kustomized"
     folder.mkdir()
     (folder / "notes.yaml").write_text(NOTES)
@@ -105,7 +105,7 @@ def test_kustomize(person: Shell, space: str) -> None:
     )
 
 
-def test_replacing_patching_labelling(person: Shell, space: str) -> None:
+def test_kubectl_replaces_patches_and_labels(person: Shell, space: str) -> None:
     follow(
         person,
         Habit("create -f -", r"one created$", text=NOTES),
@@ -134,7 +134,7 @@ def test_replacing_patching_labelling(person: Shell, space: str) -> None:
     )
 
 
-def test_making_things(person: Shell, space: str) -> None:
+def test_kubectl_creates_objects(person: Shell, space: str) -> None:
     follow(
         person,
         Habit("create secret generic s --from-literal a=b", r"created$"),
@@ -171,7 +171,7 @@ def editing(person: Shell, before: str, after: str) -> Shell:
     return replace(person, more={"KUBE_EDITOR": str(path)})
 
 
-def test_edit(person: Shell, space: str) -> None:
+def test_kubectl_edits_objects(person: Shell, space: str) -> None:
     follow(
         editing(person, "namespace: ", r"labels: {edited: as}\n  namespace: "),
         Habit("create cm one", r"created$"),
@@ -181,7 +181,7 @@ def test_edit(person: Shell, space: str) -> None:
     )
 
 
-def test_subresources_of_a_kind_of_a_definition(person: Shell) -> None:
+def test_kubectl_uses_subresources_of_a_custom_kind(person: Shell) -> None:
     follow(
         editing(person, "phase: one", "phase: two"),
         Habit("apply -f -", r"created$", text=json.dumps(HERDS)),

@@ -186,7 +186,7 @@ async def test_a_plane_at_rest_asks_nothing() -> None:
         assert day.requests.counts.total() - before <= 15
 
 
-async def test_the_same_seed_is_the_same_day() -> None:
+async def test_equal_seeds_give_equal_faults() -> None:
     async def requests() -> list[tuple[tuple[str, int], int]]:
         async with a_day(5) as day:
             await day.people_are_busy(60)

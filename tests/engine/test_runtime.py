@@ -103,7 +103,7 @@ async def test_a_controller_keeps_no_informer_alive() -> None:
     assert len(controller._watched) == 0
 
 
-async def test_a_part_that_ends_ends_all() -> None:
+async def test_a_failed_part_ends_the_runtime() -> None:
     server = FakeServer()
     runtime = Runtime.on(server, clock=loop_clock())
 

@@ -292,7 +292,7 @@ async def test_programs_beyond_the_slots_stand_by() -> None:
 
 
 @pytest.mark.slow
-async def test_many_days_of_coming_and_going() -> None:
+async def test_shards_survive_many_days_of_restarts() -> None:
     """Seeded: programs come, are stopped, die, or are cut off for a while, in any order."""
     random, names = Random(11), (f"program-{number}" for number in range(99))
     async with stage() as here:

@@ -78,7 +78,7 @@ async def test_when_all_are_back_there_are_no_more_workers_than_before() -> None
     assert work.most_active == 2
 
 
-async def test_so_many_wait_at_most() -> None:
+async def test_the_number_of_yielding_workers_is_bounded() -> None:
     work = Work(0.0, 5.0)
     many = [Key("waits", str(number)) for number in range(2 * MAX_YIELDED)]
     counts: list[int] = []

@@ -51,7 +51,9 @@ def cluster(replicas: int = 1, **metadata: Any) -> Document:
         ({}, ("Failure", 0, 'settings.machines of the ExtensionConfig is "", not a number')),
     ],
 )
-async def test_quota(settings: dict[str, str], expected: tuple[str, int, str]) -> None:
+async def test_the_quota_example_blocks_creation(
+    settings: dict[str, str], expected: tuple[str, int, str]
+) -> None:
     request = BeforeClusterCreateRequest(cluster=cluster(10), settings=settings)
     retry_response = await ask(example("quota_gate"), BEFORE_CLUSTER_CREATE, request, "machines")
     assert (
@@ -72,7 +74,9 @@ async def test_quota(settings: dict[str, str], expected: tuple[str, int, str]) -
         ),
     ],
 )
-async def test_change_freeze(labels: dict[str, str], seconds: int, message: str) -> None:
+async def test_the_change_freeze_example_blocks_upgrades(
+    labels: dict[str, str], seconds: int, message: str
+) -> None:
     request = BeforeClusterUpgradeRequest(
         cluster=cluster(labels=labels),
         from_kubernetes_version="v1.34.0",
@@ -90,7 +94,9 @@ async def test_change_freeze(labels: dict[str, str], seconds: int, message: str)
         ({"example.com/backup": "failed"}, ("Failure", 0)),
     ],
 )
-async def test_backup(said: dict[str, str], expected: tuple[str, int]) -> None:
+async def test_the_backup_example_runs_before_deletion(
+    said: dict[str, str], expected: tuple[str, int]
+) -> None:
     request = BeforeClusterDeleteRequest(cluster=cluster(annotations=said))
     retry_response = await ask(
         example("backup_before_delete"), BEFORE_CLUSTER_DELETE, request, "backup"
@@ -113,7 +119,7 @@ HOLDER = {
 ITEM = {"uid": "1", "holderReference": HOLDER, "object": TEMPLATE}
 
 
-async def test_registry_patches() -> None:
+async def test_the_registry_example_patches_templates() -> None:
     extension = example("registry_patches")
     document = {"variables": [{"name": "registry", "value": "r.example.com"}], "items": [ITEM]}
     request = msgspec.convert(document, GeneratePatchesRequest)
@@ -125,7 +131,7 @@ async def test_registry_patches() -> None:
     await check_idempotent(extension, request, "registry-patches")
 
 
-async def test_registry_check() -> None:
+async def test_the_registry_example_validates_the_topology() -> None:
     request = msgspec.convert({"items": [ITEM]}, ValidateTopologyRequest)
     response = await ask(example("registry_patches"), VALIDATE_TOPOLOGY, request, "registry-check")
     assert response.message == "the machine template of md has no registry"

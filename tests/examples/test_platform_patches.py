@@ -100,7 +100,7 @@ async def made(patches: list[Document], variables: list[Document]) -> list[Any]:
         return result
 
 
-async def test_both_make_the_same_machines() -> None:
+async def test_inline_and_external_patches_make_the_same_machines() -> None:
     variables = [
         {"name": name, "required": False, "schema": {"openAPIV3Schema": schema}}
         for name, schema in SCHEMAS.items()

@@ -62,13 +62,13 @@ def test_no_error_quotes_a_value_of_any_length(name: str) -> None:
 
 @pytest.mark.parametrize("read", [parse_tolerant, parse_image_tag])
 @pytest.mark.parametrize("text", [LONG, f"1.{LONG}.0", f"1.2.3-{LONG}_", f"1.2.3+{LONG}_"])
-def test_versions(read: Any, text: str) -> None:
+def test_messages_of_version_errors_are_bounded(read: Any, text: str) -> None:
     with pytest.raises(InvalidVersion) as error:
         read(text)
     assert len(str(error.value)) < MAX_MESSAGE + 100
 
 
-def test_durations() -> None:
+def test_messages_of_duration_errors_are_bounded() -> None:
     with pytest.raises(ValueError, match=r"… \(\d+ characters\) …") as error:
         parse(LONG)
     assert len(str(error.value)) < MAX_MESSAGE + 100

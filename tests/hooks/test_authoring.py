@@ -81,7 +81,9 @@ def upgrade_to(version: str, **settings: str) -> BeforeClusterUpgradeRequest:
         ),
     ],
 )
-async def test_answers(extension: Extension, to: str, expected: tuple[str, str, int]) -> None:
+async def test_handlers_return_responses(
+    extension: Extension, to: str, expected: tuple[str, str, int]
+) -> None:
     request = upgrade_to(to, greeting="hello")
     retry_response = await ask(extension, BEFORE_CLUSTER_UPGRADE, request, "freeze-window")
     assert (

@@ -386,7 +386,7 @@ async def test_a_revision_changes_with_the_extension_config() -> None:
     assert plane.caller.revision("patch.other") == ""
 
 
-async def test_names_that_are_no_handlers() -> None:
+async def test_invalid_handler_names_are_refused() -> None:
     plane = Plane(ext=quota())
     for name, message in (
         ("quota.other", 'handler with name "quota.other" has not been registered'),

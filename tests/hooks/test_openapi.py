@@ -73,7 +73,7 @@ def test_every_reference_leads_somewhere_and_everything_has_words() -> None:
 
 
 @pytest.mark.parametrize("output", ["yaml", "json"])
-def test_the_command_prints_it(output: str) -> None:
+def test_the_command_prints_the_openapi_document(output: str) -> None:
     answered = CliRunner().invoke(ROOT, ["hooks", "openapi", "-o", output])
     document: Document = load(answered.output)
     assert answered.exit_code == 0

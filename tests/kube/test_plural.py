@@ -24,5 +24,5 @@ from kapy.kube.plural import plural
         ("", ""),
     ],
 )
-def test_plurals(singular: str, many: str) -> None:
+def test_kinds_have_plurals(singular: str, many: str) -> None:
     assert plural(singular) == many

@@ -76,7 +76,7 @@ def test_a_plain_container_has_no_more_than_the_engine_gives() -> None:
         (["/run"], ["-x"], ["/run"], ["-x"]),
     ],
 )
-def test_commands_and_arguments(
+def test_commands_and_arguments_are_taken_from_pod_and_image(
     command: list[str], args: list[str], entrypoint: list[str] | None, cmd: list[str]
 ) -> None:
     document = made(config(command=command, args=args))
@@ -128,7 +128,9 @@ def test_commands_and_arguments(
         ),
     ],
 )
-def test_rights_and_resources(container: Document, spec: Document, expected: Document) -> None:
+def test_permissions_and_resources_are_limited(
+    container: Document, spec: Document, expected: Document
+) -> None:
     plain = {key: value for key, value in host_config().items() if key not in expected}
     document = host_config(container, spec)
     assert {key: document[key] for key in expected} == expected
@@ -163,7 +165,9 @@ def test_a_container_has_the_address_of_its_pod_where_it_has_a_network_of_its_ow
          ROOT, ""),
     ],
 )  # fmt: skip
-def test_users(container: Document, spec: Document, image: Image, user: str) -> None:
+def test_containers_run_as_the_requested_user(
+    container: Document, spec: Document, image: Image, user: str
+) -> None:
     assert made(config(container, spec), image)["User"] == user
 
 
@@ -274,7 +278,9 @@ PAIR = base64.b64encode(b"me:pass:word").decode()
         (NAME, {"registry.example": 5}, None),
     ],
 )  # fmt: skip
-def test_logins_at_registries(image: str, auths: Document, login: Document | None) -> None:
+def test_logins_at_registries_are_found(
+    image: str, auths: Document, login: Document | None
+) -> None:
     assert login_for(image, [{}, {".dockerconfigjson": b"[["}, secret(auths)]) == login
 
 

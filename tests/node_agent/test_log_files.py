@@ -47,7 +47,7 @@ def test_the_last_words_are_those_of_an_error(tmp_path: Path, log: str, words: s
         (0, None, ""), (None, 3, "1\n2"), (2, 1, "2"),
     ],
 )  # fmt: skip
-async def test_a_part_of_a_log(
+async def test_a_part_of_a_log_can_be_read(
     tmp_path: Path, tail: int | None, limit: int | None, shown: str
 ) -> None:
     path = tmp_path / "0.log"

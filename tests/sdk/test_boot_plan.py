@@ -29,6 +29,6 @@ def test_large_boot_data_is_read_in_another_thread() -> None:
     assert threads[1] is not threading.main_thread()
 
 
-async def test_bad_boot_data() -> None:
+async def test_invalid_boot_data_is_refused() -> None:
     with pytest.raises(BadBootData, match="runcmd: the value must be a list"):
         await boot_plan(b"runcmd: ls" + b" " * 100_000, "cloud-config")

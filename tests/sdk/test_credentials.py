@@ -347,7 +347,7 @@ async def test_without_credentials_nothing_is_made_and_nothing_held(
         ),
     ],
 )
-def test_namespaces_that_may_use_an_identity(spec: Document, *, allowed: bool) -> None:
+def test_an_identity_allows_namespaces(spec: Document, *, allowed: bool) -> None:
     assert is_allowed({"spec": spec}, "team-a", {"tier": "gold"}) is allowed
 
 

@@ -199,7 +199,7 @@ class Losing(Interceptor):
         return reply
 
 
-async def test_nor_do_they_when_the_pool_changes_meanwhile() -> None:
+async def test_a_changed_pool_makes_no_second_machine_after_lost_answers() -> None:
     async with provider_bench([POOLS, SHEETS]) as bench:
         losing = Losing(bench.transport)
         machines = PoolMachines(Runtime.on(losing, clock=bench.clock), SHEETS, POOLS)

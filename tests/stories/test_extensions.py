@@ -85,7 +85,7 @@ async def available(story: Story) -> Cluster:
     )
 
 
-async def test_a_clusters_life() -> None:
+async def test_extensions_follow_the_life_of_a_cluster() -> None:
     """The hooks are called in order, again after each "not yet", and get the expected requests."""
     lasting = Extension(**{hook.lower(): (hook, waits(1)) for hook in LIFE})
     async with plane(ext=lasting) as story:

@@ -129,7 +129,7 @@ async def life(extension: Extension, **has: str) -> Life:
     return Life(current, extension)
 
 
-async def test_the_story_of_an_upgrade_over_two_minors() -> None:
+async def test_an_upgrade_over_two_minors_calls_every_hook() -> None:
     story = await life(Extension(), plane=OLD, md=OLD, mp=OLD)
     assert await story.reconcile(reached=False) == [
         f"BeforeClusterUpgrade {OLD} {NEW} [{MIDDLE} {NEW} | {NEW}]",
@@ -310,7 +310,7 @@ async def test_that_a_control_plane_is_initialized_is_reported_once() -> None:
     assert len(extension.asked) == 1
 
 
-async def test_creation_and_deletion_are_asked_for() -> None:
+async def test_creation_and_deletion_call_their_hooks() -> None:
     extension = Extension(Hook.BEFORE_CLUSTER_CREATE, Hook.BEFORE_CLUSTER_DELETE)
     assert not await calls(cluster(), extension, []).before_cluster_create()
     assert not await calls(cluster(), extension, []).before_cluster_delete()

@@ -34,7 +34,7 @@ def test_failure_domains_are_a_map_by_name_and_a_list_in_its_order() -> None:
     assert back["spec"]["failureDomains"] == back["status"]["failureDomains"] == domains
 
 
-def test_ready_is_provisioned() -> None:
+def test_ready_of_v1beta1_is_provisioned() -> None:
     ready = stored(old("DevMachine", {"backend": {}}, status={"ready": True}))
     assert ready["status"]["initialization"] == {"provisioned": True}
     not_ready = stored(old("DevMachine", {"backend": {}}, status={"ready": False}))
@@ -75,7 +75,7 @@ def test_fields_missing_in_v1beta1_survive_a_round_trip() -> None:
         ({"cpu": 2}, {"cpu": "2"}),
     ],
 )
-def test_a_capacity_comes_back_in_its_one_form(capacity: Document, form: Document) -> None:
+def test_a_capacity_is_normalized(capacity: Document, form: Document) -> None:
     template = {
         "apiVersion": NEW,
         "kind": "DevMachineTemplate",
@@ -89,7 +89,7 @@ def test_a_capacity_comes_back_in_its_one_form(capacity: Document, form: Documen
 @pytest.mark.parametrize(
     ("duration", "form"), [("5m", "5m0s"), ("90s", "1m30s"), ("0", "0s"), ("1h0m0s", "1h0m0s")]
 )
-def test_a_duration_has_one_form(duration: str, form: str) -> None:
+def test_a_duration_is_normalized(duration: str, form: str) -> None:
     vm = {"provisioning": {"startupDuration": duration}}
     machine = old("DevMachine", {"backend": {"inMemory": {"vm": vm}}})
     result = stored(machine)["spec"]["backend"]["inMemory"]["vm"]
@@ -122,7 +122,9 @@ def test_a_duration_has_one_form(duration: str, form: str) -> None:
         ),
     ],
 )
-def test_a_broken_object_is_named_with_its_field(document: Document, field: str, why: str) -> None:
+def test_an_error_names_the_broken_object_and_field(
+    document: Document, field: str, why: str
+) -> None:
     with pytest.raises(ConversionError) as raised:
         convert(document, NEW)
     message = str(raised.value)

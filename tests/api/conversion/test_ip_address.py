@@ -48,7 +48,7 @@ def test_a_label_that_a_user_gave_names_the_cluster() -> None:
     assert convert(old, f"{GROUP}/v1beta2") == stored
 
 
-def test_no_group_is_null_where_it_is_a_pointer() -> None:
+def test_an_absent_group_is_null_where_the_field_is_a_pointer() -> None:
     stored = claim("v1beta2", {"poolRef": {"kind": "Pool", "name": "p"}})
     old = convert(stored, f"{GROUP}/v1beta1")
     assert old["spec"]["poolRef"] == {"apiGroup": None, "kind": "Pool", "name": "p"}

@@ -105,7 +105,7 @@ TOKEN = "abcdef.0123456789abcdef"
         ),
     ],
 )
-def test_a_config_says_the_same_in_both_versions(old: Document, new: Document) -> None:
+def test_a_config_survives_a_conversion(old: Document, new: Document) -> None:
     assert stored(old) == new
     assert without_empty(shown(new)) == old
 
@@ -156,19 +156,19 @@ NEW_KCP = {
 }
 
 
-def test_a_control_plane_says_the_same_in_both_versions() -> None:
+def test_a_control_plane_survives_a_conversion() -> None:
     assert stored(OLD_KCP, "KubeadmControlPlane") == NEW_KCP
     assert without_empty(shown(NEW_KCP, "KubeadmControlPlane")) == OLD_KCP
 
 
 @pytest.mark.parametrize("strategy", [{}, {"rollingUpdate": {"maxSurge": 1}}])
-def test_a_template_of_old_may_leave_out_the_one_type_there_is(strategy: Document) -> None:
+def test_an_old_template_may_omit_its_type(strategy: Document) -> None:
     spec = {"template": {"spec": {"rolloutStrategy": strategy}}}
     rollout = stored(spec, "KubeadmControlPlaneTemplate")["template"]["spec"]["rollout"]
     assert rollout["strategy"] == {"type": "RollingUpdate", **strategy}
 
 
-def test_counters_keep_their_meaning() -> None:
+def test_counters_are_converted_with_their_meaning() -> None:
     kcp = an_object("v1beta1", OLD_KCP, "KubeadmControlPlane") | {
         "status": {
             "initialized": True,
@@ -285,7 +285,7 @@ def test_an_edit_in_v1beta1_wins_over_remembered_values() -> None:
         ),
     ],
 )
-def test_a_broken_object_is_named_with_its_field(
+def test_an_error_names_the_broken_object_and_field(
     kind: str, spec: Document, field: str, why: str
 ) -> None:
     with pytest.raises(ConversionError) as raised:
@@ -296,7 +296,7 @@ def test_a_broken_object_is_named_with_its_field(
     assert why in message
 
 
-def test_a_broken_token_is_refused_and_not_repeated() -> None:
+def test_an_error_about_a_token_does_not_repeat_it() -> None:
     tokens = [{"token": TOKEN}, {"token": "secret-but-wrong"}]
     with pytest.raises(ConversionError, match=r"bootstrapTokens\[1\].*token") as raised:
         stored({"initConfiguration": {"bootstrapTokens": tokens}})

@@ -47,7 +47,7 @@ def test_a_template_keeps_fields_beside_its_spec() -> None:
         assert template == {"spec": {**NEW_MACHINES, "minReadySeconds": 5}}
 
 
-def test_a_reference_to_nothing_is_none() -> None:
+def test_an_empty_reference_becomes_none() -> None:
     spec = {**MACHINES, "bootstrap": {"configRef": {}}, "infrastructureRef": {}}
     there = stored("Machine", spec, status={"nodeRef": {}})
     assert set(there["spec"]) == {"clusterName", "deletion"}
@@ -76,7 +76,7 @@ STRATEGIES: Final[list[tuple[Document, Document]]] = [
 
 
 @pytest.mark.parametrize(("old", "new"), STRATEGIES)
-def test_a_strategy_is_reported_in_several_places(old: Document, new: Document) -> None:
+def test_a_strategy_is_converted_into_several_fields(old: Document, new: Document) -> None:
     both = {"clusterName": "c", "selector": {"matchLabels": {"a": "b"}}}
     there = stored("MachineDeployment", {**both, **old})
     assert there["spec"] == {**both, **new}
@@ -86,7 +86,7 @@ def test_a_strategy_is_reported_in_several_places(old: Document, new: Document) 
     }
 
 
-def test_a_health_check_counts_in_seconds() -> None:
+def test_timeouts_of_a_health_check_become_seconds() -> None:
     spec = {
         "clusterName": "c",
         "selector": {"matchLabels": {"a": "b"}},
@@ -143,7 +143,7 @@ BROKEN: Final[list[tuple[str, Document, str]]] = [
 
 
 @pytest.mark.parametrize(("kind", "spec", "field"), BROKEN)
-def test_a_broken_object_is_named_with_its_field(kind: str, spec: Document, field: str) -> None:
+def test_an_error_names_the_broken_object_and_field(kind: str, spec: Document, field: str) -> None:
     with pytest.raises(ConversionError) as caught:
         stored(kind, spec)
     assert f"{kind} capybaras/one" in str(caught.value)

@@ -79,7 +79,7 @@ class Forms(Model):
         ("token", "abcdef.0123456789abcdef", "abcdef.0123456789abcdef"),
     ],
 )
-def test_values_have_one_form(name: str, value: Any, form: Any) -> None:
+def test_values_are_normalized(name: str, value: Any, form: Any) -> None:
     assert normalize({name: value}, Forms) == {name: form}
 
 
@@ -93,7 +93,7 @@ def test_values_have_one_form(name: str, value: Any, form: Any) -> None:
         ("generation", 2**63),
     ],
 )
-def test_a_value_without_the_form_is_refused_with_its_field(name: str, value: Any) -> None:
+def test_an_invalid_value_is_refused_with_its_field(name: str, value: Any) -> None:
     with pytest.raises(msgspec.ValidationError, match=name):
         normalize({name: value}, Forms)
 

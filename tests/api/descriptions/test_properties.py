@@ -85,7 +85,7 @@ def test_a_description_names_the_rules_of_the_schema(
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda value: value.__name__)
-def test_a_description_that_does_not_is_found(
+def test_a_description_without_the_rule_is_found(
     check: Callable[[Described], list[str]],
 ) -> None:
     schema = {

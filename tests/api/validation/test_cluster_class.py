@@ -108,7 +108,7 @@ def found(document: Document, old: Document | None = None) -> list[tuple[str, st
     return named(validate(document, old, gates=FeatureGates(cluster_topology=True)))
 
 
-def test_a_good_class_and_a_good_cluster_are_good_and_may_stay() -> None:
+def test_a_valid_class_and_cluster_are_accepted_on_create_and_update() -> None:
     assert found(CLASS) == found(CLASS, CLASS) == []
     assert found(CLUSTER) == found(CLUSTER, CLUSTER) == []
 

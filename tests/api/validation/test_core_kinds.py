@@ -67,7 +67,7 @@ def found(
 
 
 @pytest.mark.parametrize("kind", GOOD)
-def test_a_good_object_is_good_and_may_stay_as_it_is(kind: str) -> None:
+def test_a_valid_object_is_accepted_on_create_and_update(kind: str) -> None:
     assert found(GOOD[kind]) == []
     assert found(GOOD[kind], deepcopy(GOOD[kind])) == []
 
@@ -184,7 +184,7 @@ def test_invalid_specs_are_refused_on_create(
     ("text", "wrong"),
     [("1", False), ("30", False), ("31", True), ("0", True), ("5s", True), ("", True)],
 )
-def test_how_long_an_extension_may_take_is_a_number(text: str, wrong: bool) -> None:
+def test_the_timeout_annotation_of_an_extension_must_be_a_number(text: str, wrong: bool) -> None:
     name = "runtime.cluster.x-k8s.io/longest-timeout-seconds"
     document = apply(GOOD["ExtensionConfig"], {"metadata": {"annotations": {name: text}}})
     assert found(document) == [("Invalid", f"metadata.annotations[{name}]")] * wrong
@@ -219,7 +219,7 @@ def test_invalid_changes_are_refused_on_update(
     ("kind", "gates"),
     [("MachinePool", FeatureGates(machine_pool=False)), ("ExtensionConfig", FeatureGates())],
 )
-def test_a_closed_gate_lets_nothing_in(kind: str, gates: FeatureGates) -> None:
+def test_objects_of_a_closed_gate_are_refused(kind: str, gates: FeatureGates) -> None:
     assert found(GOOD[kind], gates=gates) == [("Forbidden", "spec")]
 
 

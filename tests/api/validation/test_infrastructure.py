@@ -114,7 +114,7 @@ def test_invalid_fields_are_refused(document: Document, fields: list[str]) -> No
         ("DevMachine", {"backend": {"docker": {"customImage": "kind/node"}}}),
     ],
 )
-def test_the_image_of_a_machine_stays(kind: str, spec: Document) -> None:
+def test_the_image_of_a_machine_is_immutable(kind: str, spec: Document) -> None:
     other: Document = {"backend": {"docker": {}}} if "backend" in spec else {}
     [field] = found(named(kind, other), named(kind, spec))
     assert field.endswith(".customImage")
@@ -122,7 +122,7 @@ def test_the_image_of_a_machine_stays(kind: str, spec: Document) -> None:
 
 
 @pytest.mark.parametrize("kind", ["DockerMachineTemplate", "DockerClusterTemplate"])
-def test_a_template_stays_but_may_say_the_same_in_another_way(kind: str) -> None:
+def test_a_template_may_be_rewritten_without_a_change_of_meaning(kind: str) -> None:
     before = template(kind, {})
     assert found(template(kind, {"loadBalancer": {}, "preLoadImages": []}), before) == []
     assert found(
@@ -130,7 +130,7 @@ def test_a_template_stays_but_may_say_the_same_in_another_way(kind: str) -> None
     )
 
 
-def test_a_duration_may_be_written_in_another_way() -> None:
+def test_a_duration_may_be_rewritten_without_a_change_of_meaning() -> None:
     before = template("DockerMachineTemplate", {"bootstrapTimeout": "5m"})
     after = template("DockerMachineTemplate", {"bootstrapTimeout": "300s"})
     assert found(after, before) == []

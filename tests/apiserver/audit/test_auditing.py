@@ -205,7 +205,7 @@ async def test_requests_at_level_none_are_only_counted() -> None:
         assert (counts.events, counts.lost) == (2, 0)
 
 
-async def test_requests_in_process_are_informed_too() -> None:
+async def test_requests_in_process_are_audited() -> None:
     async with audited() as book:
         transport = book.server.transport(User("controller", ("system:masters",)))
         await transport(Request("POST", CONFIG_MAPS, {"dryRun": "All"}, {}, config_map("a")))

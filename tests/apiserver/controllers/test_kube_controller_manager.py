@@ -49,7 +49,7 @@ async def namespace(asking: Asking, name: str) -> None:
 
 
 class TestEveryNamespace:
-    async def test_has_an_account_and_the_authority(self, asking: Asking) -> None:
+    async def test_a_new_namespace_has_a_service_account_and_the_ca(self, asking: Asking) -> None:
         await namespace(asking, "new")
         for space in ("default", "kube-system", "new"):
             at = f"/api/v1/namespaces/{space}"
@@ -165,7 +165,7 @@ class TestBudgets:
             ({"minAvailable": 0}, False, (3, 3, 0, 3, "SufficientPods")),
         ],
     )
-    async def test_are_counted(
+    async def test_budgets_count_their_pods(
         self, asking: Asking, spec: Document, owned: bool, expected: tuple[Any, ...]
     ) -> None:
         """Three ready pods, of a ReplicaSet that wants four or of nobody."""
@@ -174,7 +174,7 @@ class TestBudgets:
         await budget(asking, **spec)
         assert await counted(asking) == expected
 
-    async def test_follow_pods_and_their_own_spec(self, asking: Asking) -> None:
+    async def test_budgets_follow_pods_and_their_spec(self, asking: Asking) -> None:
         await budget(asking, minAvailable=1)
         assert await counted(asking) == (0, 0, 1, 0, "InsufficientPods")
         await pods(asking, 2)
@@ -196,9 +196,7 @@ class TestBudgets:
         assert (status["disruptionsAllowed"], condition["reason"]) == (0, "SyncFailed")
         assert condition["message"] == 'found no controllers for pod "p0"'
 
-    async def test_let_go_as_many_as_they_allow_however_fast_one_asks(
-        self, without_kubelets: Asking
-    ) -> None:
+    async def test_concurrent_evictions_respect_the_budget(self, without_kubelets: Asking) -> None:
         asking = without_kubelets
         await pods(asking, 5)
         await budget(asking, minAvailable=3)
@@ -207,7 +205,7 @@ class TestBudgets:
         assert answers[2][1]["message"] == BLOCKED
         assert await counted(asking) == (0, 3, 3, 3, "InsufficientPods")
 
-    async def test_let_a_pod_go_that_is_not_ready_while_enough_others_are(
+    async def test_an_unready_pod_may_be_evicted_while_enough_others_are_ready(
         self, asking: Asking
     ) -> None:
         await pods(asking, 3)
@@ -230,7 +228,7 @@ class TestBudgets:
         }
         assert entries["DisruptionTarget"] == "EvictionByEvictionAPI"
 
-    async def test_are_not_spent_by_a_dry_run(self, asking: Asking) -> None:
+    async def test_a_dry_run_does_not_use_the_budget(self, asking: Asking) -> None:
         await pods(asking, 2)
         await budget(asking, minAvailable=1)
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p0"}}
@@ -240,7 +238,7 @@ class TestBudgets:
         assert len(await asking.names(f"{SPACE}/pods")) == 2
 
 
-async def test_two_budgets_for_one_pod_are_too_many() -> None:
+async def test_an_eviction_from_two_budgets_is_refused() -> None:
     async with running() as asking:
         await pods(asking, 1)
         for name in ("a", "b"):
@@ -274,7 +272,7 @@ async def token_secret(asking: Asking, account: str) -> None:
 
 
 class TestTokenSecrets:
-    async def test_hold_a_token_as_long_as_they_are_there(self, asking: Asking) -> None:
+    async def test_a_token_secret_holds_a_token_while_it_exists(self, asking: Asking) -> None:
         await token_secret(asking, "default")
         data = (await asking.get(f"{SPACE}/secrets/t"))["data"]
         read = {key: base64.b64decode(value).decode() for key, value in data.items()}
@@ -291,7 +289,7 @@ class TestTokenSecrets:
         )
         assert "authenticated" not in result["status"]
 
-    async def test_go_with_their_account(self, asking: Asking) -> None:
+    async def test_token_secrets_are_deleted_with_their_account(self, asking: Asking) -> None:
         kind = {"apiVersion": "v1", "kind": "ServiceAccount"}
         await asking.create(f"{SPACE}/serviceaccounts", {**kind, "metadata": {"name": "robot"}})
         await token_secret(asking, "robot")
@@ -340,7 +338,7 @@ async def test_events_end_an_hour_after_they_were_last_seen(tmp_path: Path) -> N
     server.close()
 
 
-async def test_events_of_a_store_in_memory_end_one_after_the_other() -> None:
+async def test_events_in_memory_expire_in_order() -> None:
     at = f"{SPACE}/events"
     server = Server.open(None, clock=loop_clock())
     ensure_system_namespaces(server.context)

@@ -38,7 +38,7 @@ async def _owned(asking: Asking, name: str, owner: str) -> None:
     await asking.merge(f"{CONFIG_MAPS}/{name}", {"metadata": {"ownerReferences": [reference]}})
 
 
-async def test_two_that_own_each_other_go() -> None:
+async def test_two_objects_that_own_each_other_are_deleted() -> None:
     async with running() as asking:
         for name in ("one", "two"):
             await asking.create(CONFIG_MAPS, config_map(name))

@@ -136,7 +136,7 @@ REFUSED: dict[str, tuple[list[Document], list[Document], Document, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_pod_that_fits_nowhere_is_reported_why(name: str) -> None:
+def test_an_unschedulable_pod_reports_the_reason(name: str) -> None:
     nodes, pods, wanted, expected = REFUSED[name]
     assert NodeSnapshot(nodes, pods).choose_node(wanted) == ("", expected)
 

@@ -190,7 +190,7 @@ async def test_services_lead_to_ready_pods_at_their_real_ports(asking: Asking) -
     assert (await asking.get(SLICES))["items"] == []
 
 
-async def test_endpoints_are_there_for_clients_that_know_no_slices(asking: Asking) -> None:
+async def test_services_have_endpoints_for_old_clients(asking: Asking) -> None:
     ports = [{"name": "hook", "port": 443, "targetPort": "hook"}]
     spec = {"selector": {"app": "web"}, "ports": ports}
     meta = {"name": "web", "labels": {"team": "a"}}
@@ -280,7 +280,9 @@ async def test_sets_wait_for_min_ready_seconds_too(asking: Asking, kind: str) ->
     ("phases", "condition"),
     [(["Failed", "Succeeded"], "Complete"), (["Failed", "Failed"], "Failed")],
 )
-async def test_a_job_ends_by_its_pods(asking: Asking, phases: list[str], condition: str) -> None:
+async def test_a_job_completes_with_its_pods(
+    asking: Asking, phases: list[str], condition: str
+) -> None:
     template = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "job:1"}]}
     spec = {"backoffLimit": 1, "template": {"spec": template}}
     metadata = {"name": "job"}

@@ -83,7 +83,7 @@ async def status_of(url: str, tls: ssl.SSLContext) -> int | None:
     ],
     ids=["good", "no rights", "another authority", "expired"],
 )
-async def test_a_certificate_is_good_or_nothing(
+async def test_a_certificate_is_valid_or_ignored(
     certificate: pki.KeyPair, status: int | None, tmp_path: Path
 ) -> None:
     async with served() as url:
@@ -173,7 +173,7 @@ def unsigned(token: str) -> str:
     return f"{head}.{token.split('.')[1]}."
 
 
-async def test_a_token_is_good_or_nothing() -> None:
+async def test_a_token_is_valid_or_refused() -> None:
     async with running() as asking, running() as elsewhere:
         good = await issued(asking, "good")
         assert await accepted(asking, good)
@@ -194,7 +194,7 @@ async def test_a_token_is_good_or_nothing() -> None:
             assert not await accepted(asking, token), what
 
 
-async def test_a_token_dies_with_its_account_and_with_time() -> None:
+async def test_a_token_expires_with_its_account_and_its_time() -> None:
     async with running() as asking:
         token = await issued(asking, "short", expirationSeconds=600)
         lasting = await issued(asking, "lasting", expirationSeconds=86400)

@@ -167,7 +167,7 @@ async def test_valid_http_gets_the_right_status() -> None:
             assert (await wire.say(content)).status == status, content[:120]
 
 
-async def test_requests_may_follow_each_other_without_waiting() -> None:
+async def test_requests_may_be_pipelined() -> None:
     async with wired() as wire, wire.talk() as talk:
         await talk.send(request(b"/readyz") + request(CONFIG_MAPS) + request(b"/nothing"))
         assert [(await talk.answer()).status for _ in range(3)] == [200, 200, 404]
@@ -180,7 +180,7 @@ async def test_head_is_an_answer_without_its_body() -> None:
             assert (await talk.answer(body=False)).status == status
 
 
-async def test_an_older_client_gets_its_answer_and_the_end() -> None:
+async def test_a_client_of_http_1_0_gets_its_answer_and_the_end() -> None:
     async with wired() as wire:
         answer = await wire.say(b"GET /readyz HTTP/1.0\r\n\r\n")
         assert (answer.status, answer.closed) == (200, True)

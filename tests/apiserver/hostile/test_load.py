@@ -58,7 +58,7 @@ async def test_an_event_for_many_watchers_is_encoded_once() -> None:
             await stream.aclose()
 
 
-async def test_two_hundred_writers_of_one_object_lose_nothing() -> None:
+async def test_concurrent_writers_of_one_object_lose_nothing() -> None:
     patience = random.Random(1)
 
     async def write(asking: Asking, name: str) -> int:
@@ -82,7 +82,7 @@ async def test_two_hundred_writers_of_one_object_lose_nothing() -> None:
         assert sum(writer.result() for writer in writers) > 0  # they did get into each other's way
 
 
-async def test_pages_are_of_one_moment_however_much_is_written_meanwhile() -> None:
+async def test_all_pages_of_a_list_have_one_revision() -> None:
     async with running() as asking:
         names = [f"a{at:05}" for at in range(OBJECTS)]
         for name in names:
@@ -102,7 +102,7 @@ async def test_pages_are_of_one_moment_however_much_is_written_meanwhile() -> No
         assert (names_read, len(versions)) == (names, 1)
 
 
-async def test_a_namespace_ends_although_it_is_written_to() -> None:
+async def test_a_namespace_is_deleted_despite_concurrent_writes() -> None:
     async def write(asking: Asking, name: str) -> set[int]:
         result, turn = set(), 0
         while 404 not in result:

@@ -75,7 +75,7 @@ def _chosen() -> list[Case]:
 
 
 @pytest.mark.parametrize("case", _chosen(), ids=lambda value: value.name)
-async def test_work_grows_as_requests_do(case: Case) -> None:
+async def test_the_work_grows_linearly_with_the_request(case: Case) -> None:
     async with running() as asking:
         await furnish(asking)
         calls = Calls(asking.server)

@@ -54,7 +54,7 @@ async def begun(slow: Slow, count: int) -> list[str]:
 
 
 @pytest.mark.sockets
-async def test_each_user_has_one_place_and_the_others_come_in_turn() -> None:
+async def test_each_user_has_one_place_and_users_take_turns() -> None:
     places, slow = LargeRequestQueue(), Slow()
     async with asyncio.TaskGroup() as group:
         for user, names in ((ANN, ("a1", "a2", "a3")), (BOB, ("b1", "b2")), (CID, ("c1",))):
@@ -103,7 +103,7 @@ async def test_a_cancelled_request_frees_its_place_when_its_thread_ends() -> Non
 
 
 @pytest.mark.sockets
-async def test_threads_change_places_often_only_while_something_is_computed() -> None:
+async def test_the_switch_interval_is_short_only_during_large_requests() -> None:
     before = sys.getswitchinterval(), gc.get_threshold()
     settings = await LargeRequestQueue().run(
         ANN, lambda: (sys.getswitchinterval(), gc.get_threshold())
@@ -114,7 +114,7 @@ async def test_threads_change_places_often_only_while_something_is_computed() ->
     assert before == (sys.getswitchinterval(), gc.get_threshold())
 
 
-async def test_a_failure_is_that_of_the_request() -> None:
+async def test_a_failure_of_a_computation_is_that_of_its_request() -> None:
     with pytest.raises(ZeroDivisionError):
         await LargeRequestQueue().run(ANN, lambda: 1 // 0)
 

@@ -66,7 +66,7 @@ async def busy(limits: Limits) -> AsyncIterator[Calls]:
         stack.callback(running.cancel)
 
 
-async def test_a_write_too_many_is_asked_to_come_again() -> None:
+async def test_a_write_beyond_the_limit_gets_429() -> None:
     async with busy(Limits(mutating=2)) as calls:
         answer = await calls.call("POST", CONFIG_MAPS, config_map("b"), token="ann")
         assert (answer.status, answer.headers["retry-after"]) == (429, "1")
@@ -89,7 +89,7 @@ async def test_a_write_too_many_is_asked_to_come_again() -> None:
         ("POST", "/livez", "ann"),
     ],
 )
-async def test_others_are_answered_meanwhile(method: str, target: str, token: str) -> None:
+async def test_other_requests_are_answered_meanwhile(method: str, target: str, token: str) -> None:
     async with busy(Limits(mutating=2)) as calls, asyncio.TaskGroup() as group:
         body = config_map("b") if "dryRun" in target else None
         task = group.create_task(calls.call(method, target, body, token=token))
@@ -101,7 +101,7 @@ async def test_others_are_answered_meanwhile(method: str, target: str, token: st
             assert (await task).status != 429
 
 
-async def test_room_is_there_again_when_requests_are_answered() -> None:
+async def test_places_are_free_again_after_the_responses() -> None:
     async with busy(Limits(mutating=1)) as calls:
         pass
     answer = await calls.call("PUT", f"{CONFIG_MAPS}/a0", config_map("a0"), token="ann")
@@ -109,7 +109,7 @@ async def test_room_is_there_again_when_requests_are_answered() -> None:
     assert calls.server.max_in_flight.mutating.now == 0
 
 
-async def test_watches_take_no_room() -> None:
+async def test_watches_take_no_places() -> None:
     async with busy(Limits(reading=1, mutating=1)) as calls, asyncio.TaskGroup() as group:
         for _ in range(3):
             target = f"{CONFIG_MAPS}?watch=true&timeoutSeconds=5"

@@ -67,7 +67,7 @@ async def test_a_beta_answer_needs_no_uid_and_no_type_of_its_patch() -> None:
         (patched(patchType="JSONPatch", uid="u"), "expected response.uid="),
     ],
 )
-async def test_an_answer_of_v1_does(answer: Document, message: str) -> None:
+async def test_an_invalid_v1_response_is_refused(answer: Document, message: str) -> None:
     async with serving() as hooks, plane() as me:
         hooks.answers["/x"] = lambda _: answer
         await configure(me, "mutating", hook("a.hook.dev", f"{hooks.base}/x"))

@@ -118,7 +118,7 @@ async def test_writes_and_watches_of_one_version_are_seen_in_the_other() -> None
         ),
     ],
 )
-async def test_metadata_that_must_stay(metadata: Document, sentence: str) -> None:
+async def test_immutable_metadata_survives_a_conversion(metadata: Document, sentence: str) -> None:
     async with serving() as hooks, plane() as asking:
         await ready(asking, hooks)
         await asking.create(V1, thing("v1", "a", "one"))

@@ -64,7 +64,7 @@ def rule(**fields: Any) -> Rule:
         ({"scope": "*"}, "CREATE", GIZMOS, "", True),
     ],
 )
-def test_a_rule_matches(
+def test_a_rule_matches_requests(
     fields: dict[str, Any], operation: str, resource: Resource, part: str, matches: bool
 ) -> None:
     assert rule(**fields).matches(operation, resource, part) is matches
@@ -142,7 +142,7 @@ def test_a_service_is_found_by_namespace_name_and_port() -> None:
          "webhooks[0].matchConditions[0].expression: Required value"),
     ],
 )  # fmt: skip
-def test_a_configuration_is_refused(fields: dict[str, Any], sentence: str) -> None:
+def test_an_invalid_webhook_configuration_is_refused(fields: dict[str, Any], sentence: str) -> None:
     good = hook("a.hook.dev", "https://x.dev/y")
     assert configuration_errors({"webhooks": [good]}, None) == []
     errors = configuration_errors({"webhooks": [{**good, **fields}]}, None)
@@ -194,7 +194,9 @@ def test_an_expression_that_this_server_cannot_run_is_refused_once() -> None:
         ),
     ],
 )
-def test_a_conversion_is_checked(conversion: dict[str, Any], fields: list[str]) -> None:
+def test_a_conversion_configuration_is_validated(
+    conversion: dict[str, Any], fields: list[str]
+) -> None:
     assert [error.field for error in conversion_errors(conversion)] == fields
 
 
@@ -272,7 +274,7 @@ def test_a_condition_asks_the_authorizer(expression: str, question: Attributes) 
         ),
     ],
 )
-def test_a_question_to_the_authorizer_may_be_wrong(expression: str, why: str) -> None:
+def test_an_invalid_authorizer_call_is_refused(expression: str, why: str) -> None:
     with pytest.raises(ConditionFailed, match=f"resulted in error: {why}"):
         evaluate([Condition.compile(expression)], None, None, CREATE, NOBODY)
 
@@ -290,7 +292,7 @@ def test_a_question_to_the_authorizer_may_be_wrong(expression: str, why: str) ->
          "validating webhook may not return response.patchType"),
     ],
 )  # fmt: skip
-def test_an_answer_that_breaks_the_rules(response: Any, role: Any, why: str) -> None:
+def test_an_invalid_admission_response_is_refused(response: Any, role: Any, why: str) -> None:
     with pytest.raises(InvalidResponse) as caught:
         parse_response({**REVIEW, "response": response}, "a", role, "v1")
     assert str(caught.value) == why
@@ -322,7 +324,7 @@ def test_an_answer_in_v1beta1_is_taken_as_it_is() -> None:
          "JSON input"),
     ],
 )  # fmt: skip
-def test_a_patch_that_cannot_be_read(patch: str, kind: str, why: str) -> None:
+def test_an_undecodable_patch_is_refused(patch: str, kind: str, why: str) -> None:
     response = {"uid": "a", "allowed": True, "patch": patch, "patchType": kind}
     answer = parse_response({**REVIEW, "response": response}, "a", "mutating", "v1")
     with pytest.raises(UndecodablePatch) as caught:

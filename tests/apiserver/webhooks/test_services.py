@@ -74,7 +74,7 @@ async def test_endpoint_slices_lead_to_a_port_by_its_name() -> None:
         assert lookup.resolve("default", "s", 80) == "https://10.0.0.9:1"
 
 
-async def test_endpoints_lead_there_too() -> None:
+async def test_endpoints_resolve_to_a_port() -> None:
     async with plane() as me:
         await me.create(SERVICES, service())
         ports = [{"name": "web", "port": 9443}]
@@ -99,7 +99,7 @@ async def test_endpoints_lead_there_too() -> None:
         ({}, [endpoint_slice(1, name="other")], 443, 'no endpoints available for service "s"'),
     ],
 )
-async def test_a_service_that_leads_nowhere(
+async def test_an_unresolvable_service_is_reported(
     spec: Document | None, slices: list[Document], port: int, message: str
 ) -> None:
     async with plane() as me:

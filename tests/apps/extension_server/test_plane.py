@@ -89,7 +89,7 @@ async def says(story: Story, name: str, text: str) -> None:
     )
 
 
-async def test_a_plane_and_its_extensions(tmp_path_factory: pytest.TempPathFactory) -> None:
+async def test_a_plane_calls_its_extensions(tmp_path_factory: pytest.TempPathFactory) -> None:
     herders, folder = Herders(), tmp_path_factory.mktemp
     async with AsyncExitStack() as stack:
         good = await stack.enter_async_context(served(herders.extension, folder("good")))

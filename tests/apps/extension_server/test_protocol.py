@@ -153,7 +153,9 @@ CHUNKED = f"POST {CREATE} HTTP/1.1\r\nhost: e\r\ntransfer-encoding: chunked\r\n\
         (post(CREATE, BODY, "content-length: 3"), 400, b"this is no HTTP request", True),
     ],
 )
-async def test_answers(request_: bytes, status: int, part: bytes, closed: bool) -> None:
+async def test_responses_of_an_extension_server(
+    request_: bytes, status: int, part: bytes, closed: bool
+) -> None:
     connection = Connection()
     await connection.send(request_)
     ((number, body),) = connection.answers

@@ -90,7 +90,9 @@ folder = Path.cwd()
 
 @pytest.mark.sockets
 @pytest.mark.parametrize("numbers", [(signal.SIGINT, signal.SIGTERM), (signal.SIGKILL,)])
-async def test_nothing_stays_behind(tmp_path: Path, numbers: tuple[signal.Signals, ...]) -> None:
+async def test_nothing_remains_after_a_reload(
+    tmp_path: Path, numbers: tuple[signal.Signals, ...]
+) -> None:
     (tmp_path / "locked.py").write_text(LOCKED)
     command = (sys.executable, "-m", "kapy.cli.main", "extension", "serve", "locked", "--reload")
     process = await asyncio.create_subprocess_exec(
@@ -121,7 +123,7 @@ def test_only_sources_are_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert strs == {"herd/__init__.py", "herd/a/b.py"}
 
 
-def test_a_mistake_is_named(tmp_path: Path) -> None:
+def test_a_mistake_in_the_source_is_reported(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
     good.write_text("x = 1")
     bad.write_text("def f(:")

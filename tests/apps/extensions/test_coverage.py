@@ -185,20 +185,20 @@ UNUSABLE = {
 
 
 @pytest.mark.parametrize("case", COVERED)
-def test_a_change_is_covered_by(case: str) -> None:
+def test_a_patch_covers_a_change(case: str) -> None:
     current, desired, patches = COVERED[case]
     assert uncovered_by_machine_update(current, desired, answer(**patches)) == []
 
 
 @pytest.mark.parametrize("case", LEFT)
-def test_something_is_left_over_by(case: str) -> None:
+def test_uncovered_changes_are_reported(case: str) -> None:
     current, desired, patches, why = LEFT[case]
     rest = uncovered_by_machine_update(current, desired, answer(**patches))
     assert "; ".join(rest) == why
 
 
 @pytest.mark.parametrize("case", UNUSABLE)
-def test_a_patch_cannot_be_used_that_is(case: str) -> None:
+def test_an_unusable_patch_is_refused(case: str) -> None:
     patch, why = UNUSABLE[case]
     with pytest.raises(HookError) as refused:
         uncovered_by_machine_update(objects(), objects(), answer(infrastructureMachine=patch))

@@ -155,7 +155,7 @@ number = 5
         ("wrong_extension", "(ValueError in {folder}/wrong_extension.py, line 2)"),
     ],
 )
-def test_where_no_extension_is_that_is_reported(
+def test_a_missing_extension_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, sentence: str
 ) -> None:
     (tmp_path / "found_extension.py").write_text(MODULE)

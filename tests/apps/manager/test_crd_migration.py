@@ -20,7 +20,10 @@ from kapy.engine.crd_migration.controller import is_observed
 from kapy.engine.crd_migration.phases import PHASES, Phase
 from kapy.kube import Document, Key
 from kapy.kube.names import CRDS
-from tests.apps.manager.test_components import printed, released
+from tests.apps.manager.test_components import (
+    printed,
+    released,
+)
 from tests.apps.migrating import migrated
 
 NAMES = pytest.mark.parametrize("name", PROGRAMS)

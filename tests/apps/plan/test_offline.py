@@ -73,9 +73,7 @@ def test_a_class_that_is_there_already_is_not_created(
     assert "ClusterClass" not in [change["kind"] for change in stage["changes"]]
 
 
-def test_where_nothing_is_to_do_the_exit_code_is_0(
-    files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_empty_plan_exits_with_0(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = files / "class.yaml"
     assert run(["plan", "--offline", "-f", str(path), "--current", str(path)]) == 0
     assert "Nothing to do" in capsys.readouterr().out
@@ -194,7 +192,7 @@ def test_a_kind_without_its_definition_is_reported(
     assert "give its file, too" in err
 
 
-def test_a_summary_is_a_line(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_summary_has_one_line(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", "--offline", "--summary", "-f", str(files)]) == 2
     out = capsys.readouterr().out
     assert out.startswith("Plan: ")

@@ -295,7 +295,7 @@ async def test_annotations_of_others_stay_after_a_client_side_apply() -> None:
         ([("capi-topology", "Apply")], False, None),
     ],
 )
-def test_the_way_of_the_last_apply_is_found(
+def test_the_method_of_the_last_apply_is_found(
     managers: list[tuple[str, str]], annotated: bool, expected: str | None
 ) -> None:
     live = {

@@ -137,7 +137,7 @@ def test_a_query_without_an_answer_is_noticed(expression: str, titled: str) -> N
         Query("", expression, frozenset(titled.split())).check(family_labels)
 
 
-def test_panels_lie_beside_each_other() -> None:
+def test_panels_do_not_overlap() -> None:
     document: Document = json.loads(DASHBOARD.read_text())
     places = [panel["gridPos"] for panel in document["panels"]]
     cells = [

@@ -20,7 +20,7 @@ from kapy.apps.provider.loading import provider_at
         ("broken", "broken cannot be imported"),
     ],
 )
-def test_a_place_without_a_provider(
+def test_a_module_without_a_provider_is_refused(
     place: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "needy.py").write_text("import not_installed\n")

@@ -60,7 +60,7 @@ def test_added_fields_are_no_difference_and_dropped_fields_are(
         ),
     ],
 )
-def test_metadata_that_others_add_to(
+def test_metadata_added_by_others_is_no_difference(
     wanted: Document, actual: Document, expected: list[str]
 ) -> None:
     assert list(differences({"metadata": wanted}, {"metadata": actual})) == expected

@@ -90,7 +90,7 @@ class TestWhatIsDiscovered:
         await moved(sides, tmp_path)
         assert (await names(sides[1], GADGETS), await names(sides[1], strangers)) == ({"g"}, set())
 
-    async def test_secrets_where_infrastructure_providers_are_installed(
+    async def test_secrets_of_infrastructure_providers_are_moved(
         self, sides: Sides, tmp_path: Path
     ) -> None:
         await ensure_namespace(sides[0], "capd-system")
@@ -105,7 +105,7 @@ class TestWhatIsDiscovered:
         there = {ref.name for ref in await everything(sides[1]) if ref.kind == "Secret"}
         assert there == {"credentials"}
 
-    async def test_only_the_namespace_that_is_moved(self, sides: Sides, tmp_path: Path) -> None:
+    async def test_only_the_given_namespace_is_moved(self, sides: Sides, tmp_path: Path) -> None:
         await put(sides[0], *fleet.cluster("here"), *fleet.cluster("there", namespace="other"))
         await moved(sides, tmp_path)
         assert {ref.namespace for ref in await everything(sides[1])} == {"fleet"}
@@ -120,7 +120,7 @@ class TestWhatIsMoved:
         await moved(sides, tmp_path)
         assert await names(sides[1], GADGETS) == {"child", "grandchild"}
 
-    async def test_certificates_that_a_user_made_by_their_names(
+    async def test_certificates_of_users_are_moved_by_name(
         self, sides: Sides, tmp_path: Path
     ) -> None:
         purposes = ["ca", "etcd", "proxy", "sa", "kubeconfig"]
@@ -332,7 +332,7 @@ class TestWhatIsRefused:
             ("v1.13.9", "older than in the source cluster (source: 1.14.0, target: 1.13.9)"),
         ],
     )
-    async def test_a_target_without_the_providers(
+    async def test_a_target_without_the_providers_is_refused(
         self, sides: Sides, tmp_path: Path, there: str | None, said: str
     ) -> None:
         for side, version in zip(sides, ("v1.14.0", there), strict=True):
@@ -344,7 +344,7 @@ class TestWhatIsRefused:
             await moved(sides, tmp_path)
         assert said in str(refused.value)
 
-    async def test_a_target_that_does_not_know_a_kind(self, tmp_path: Path) -> None:
+    async def test_a_target_without_a_kind_is_refused(self, tmp_path: Path) -> None:
         async with (
             management_cluster(definitions=[*SIMPLE, simple_crd(GADGETS)]) as source,
             management_cluster() as target,
@@ -363,7 +363,7 @@ class TestWhatIsRefused:
             ({"metadata": {"deletionTimestamp": "now"}}, "Cluster fleet/a is being deleted"),
         ],
     )
-    async def test_clusters_that_are_paused_or_being_deleted(
+    async def test_paused_or_deleted_clusters_are_refused(
         self, sides: Sides, tmp_path: Path, change: Document, said: str
     ) -> None:
         await put(sides[0], *fleet.cluster("a"))
@@ -382,7 +382,7 @@ class TestWhatIsRefused:
             ("machines", "a-0", {"nodeRef": None}, "is still provisioning the node"),
         ],
     )
-    async def test_clusters_that_are_not_provisioned(
+    async def test_unprovisioned_clusters_are_refused(
         self,
         sides: Sides,
         tmp_path: Path,

@@ -79,7 +79,7 @@ def opened(url: str, tmp_path: Path) -> Repository:
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
-def test_a_folder_is_a_repository(tmp_path: Path, scheme: str) -> None:
+def test_a_local_folder_is_a_repository(tmp_path: Path, scheme: str) -> None:
     place = folder(tmp_path, "v1.1.0", "v1.2.0", "v1.10.0", "main")
     latest = opened(f"{scheme}{place}/latest/herd.yaml", tmp_path)
     assert latest.components_file == "herd.yaml"
@@ -193,7 +193,7 @@ def test_a_local_folder_needs_no_network_settings(tmp_path: Path) -> None:
     ("url", "near"),
     [("/r/a/v1.0.0/c", True), ("file:///r/a/v1.0.0/c", True), ("oci://r/a:v1.0.0", False)],
 )
-def test_only_folders_are_near(url: str, near: bool) -> None:
+def test_only_folders_are_local(url: str, near: bool) -> None:
     assert is_local(url) is near
 
 

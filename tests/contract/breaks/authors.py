@@ -17,11 +17,11 @@ AUTHORS: Final = (
                 "infra-machine/legacy-conditions",
                 "infra-machine/conditions-read",
             ),
-            "core/machine/test_status.py::test_bootstrap": (
+            "core/machine/test_status.py::test_bootstrap_config_ready_mirrors_the_provider": (
                 "bootstrap-config/legacy-conditions",
                 "bootstrap-config/conditions-read",
             ),
-            "core/cluster/test_providers.py::test_a_cluster_of_old_providers": (
+            "core/cluster/test_providers.py::test_a_cluster_of_v1beta1_providers_comes_up": (
                 "infra-cluster/legacy-conditions",
                 "control-plane/legacy-conditions",
             ),

@@ -220,7 +220,7 @@ CLUSTER: Final = (
         "decode_v1beta1=failure_domain_map,",
         "",
         {
-            f"{_OF_PROVIDERS}::test_a_cluster_of_old_providers": (
+            f"{_OF_PROVIDERS}::test_a_cluster_of_v1beta1_providers_comes_up": (
                 "infra-cluster/failure-domains-taken",
                 "infra-cluster/failure-domains",
             )
@@ -315,7 +315,11 @@ CLUSTER: Final = (
         "core/cluster/counters.py",
         "return max(desired - unavailable, 0)",
         "return unavailable",
-        {f"{_STATUS}::test_counters_of_both_contracts": ("control-plane/replicas-counted",)},
+        {
+            f"{_STATUS}::test_counters_of_both_contracts_are_summed": (
+                "control-plane/replicas-counted",
+            )
+        },
     ),
     Break(
         "an upgrade is done when one machine has the version",
@@ -375,7 +379,9 @@ CONDITIONS: Final = (
         "mirror_foreign(document, ConditionType.AVAILABLE, target=target",
         {
             "core/machine/test_status.py::test_infrastructure": ("infra-machine/conditions-shown",),
-            "core/machine/test_status.py::test_bootstrap": ("bootstrap-config/conditions-shown",),
+            "core/machine/test_status.py::test_bootstrap_config_ready_mirrors_the_provider": (
+                "bootstrap-config/conditions-shown",
+            ),
             f"{_POOLS}::test_the_provider_s_ready_is_mirrored": (
                 "infra-machinepool/conditions-shown",
             ),

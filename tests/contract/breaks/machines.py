@@ -134,7 +134,11 @@ MACHINES: Final = (
         "core/machine/node_conditions.py",
         'message = condition.get("message") or f"Condition is {status}"',
         'message = f"Condition is {status}"',
-        {"core/machine/test_status.py::test_health_of_a_node": ("control-plane/pods-network",)},
+        {
+            "core/machine/test_status.py::test_node_healthy_follows_the_node_conditions": (
+                "control-plane/pods-network",
+            )
+        },
     ),
     Break(
         "a Secret without the label is a connection",

@@ -38,7 +38,7 @@ MOVE: Final = (
         "clusterctl/move/discovery.py",
         "places = [(moved_kind.resource, namespace) for moved_kind in kinds.values()]",
         'places = [(moved_kind.resource, "") for moved_kind in kinds.values()]',
-        {f"{_RULES}::test_only_the_namespace_that_is_moved": ("clusterctl/move-kinds",)},
+        {f"{_RULES}::test_only_the_given_namespace_is_moved": ("clusterctl/move-kinds",)},
     ),
     Break(
         "Secrets where infrastructure providers are installed are not looked at",
@@ -46,7 +46,7 @@ MOVE: Final = (
         "more = elsewhere if resource is SECRETS else []",
         "more = list[Document]()",
         {
-            f"{_RULES}::test_secrets_where_infrastructure_providers_are_installed": (
+            f"{_RULES}::test_secrets_of_infrastructure_providers_are_moved": (
                 "clusterctl/move-secrets",
             )
         },
@@ -76,11 +76,7 @@ MOVE: Final = (
         "clusterctl/move/graph.py",
         ("            if not node.owners:\n                _add_soft_owner(node, clusters"),
         ("            if node.owners:\n                _add_soft_owner(node, clusters"),
-        {
-            f"{_RULES}::test_certificates_that_a_user_made_by_their_names": (
-                "clusterctl/move-users",
-            )
-        },
+        {f"{_RULES}::test_certificates_of_users_are_moved_by_name": ("clusterctl/move-users",)},
     ),
     Break(
         "the label of an object does not move it",

@@ -43,7 +43,10 @@ ROWS: Final = [
         ("conditions", "conditions-shown"),
         (293,),
         ("conditions/foreign.py", "core/machine/status.py"),
-        ("core/machine/test_status.py::test_bootstrap", CONDITIONS),
+        (
+            "core/machine/test_status.py::test_bootstrap_config_ready_mirrors_the_provider",
+            CONDITIONS,
+        ),
     ),
     Row(
         ("legacy-conditions", "conditions-read"),

@@ -14,7 +14,7 @@ COPYING: Final = "clusterctl/move/copying.py"
 REMOVAL: Final = "clusterctl/move/removal.py"
 PLAN: Final = "clusterctl/move/plan.py"
 PAUSING: Final = "clusterctl/move/pausing.py"
-ONE_NAMESPACE: Final = "test_only_the_namespace_that_is_moved"
+ONE_NAMESPACE: Final = "test_only_the_given_namespace_is_moved"
 GLOBAL: Final = "test_global_objects_are_created_but_never_updated_nor_removed"
 NAMESPACED: Final = "test_namespaced_objects_are_created_or_updated_and_removed"
 AT_WORK: Final = "clusterctl/move/test_others_at_work.py"
@@ -45,10 +45,10 @@ ROWS: Final = [
         ("move-secrets",),
         (323,),
         (DISCOVERY,),
-        "test_secrets_where_infrastructure_providers_are_installed",
+        "test_secrets_of_infrastructure_providers_are_moved",
     ),
     _row(("move-owned",), (323, 325), (GRAPH,), "test_descendants_of_a_cluster_are_moved"),
-    _row(("move-users",), (325,), (GRAPH,), "test_certificates_that_a_user_made_by_their_names"),
+    _row(("move-users",), (325,), (GRAPH,), "test_certificates_of_users_are_moved_by_name"),
     _row(("move-owned",), (325,), (GRAPH,), "test_the_resources_of_a_resource_set_are_moved"),
     _row(
         ("move-labels",),

@@ -121,6 +121,6 @@ ROWS: Final = [
         ("version-folder", "folder"),
         (119, 121, 124),
         (FOLDER,),
-        (f"{NEAR}::test_a_folder_is_a_repository", URLS),
+        (f"{NEAR}::test_a_local_folder_is_a_repository", URLS),
     ),
 ]

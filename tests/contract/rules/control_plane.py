@@ -25,7 +25,7 @@ STORY: Final = "providers/kubeadm/test_control_plane_story.py"
 UPGRADE: Final = "providers/kubeadm/test_upgrade_story.py"
 DELETION: Final = "providers/kubeadm/test_deletion_story.py"
 CLUSTER: Final = "core/cluster"
-COUNTERS: Final = f"{CLUSTER}/test_status.py::test_counters_of_both_contracts"
+COUNTERS: Final = f"{CLUSTER}/test_status.py::test_counters_of_both_contracts_are_summed"
 FAILURES: Final = f"{CLUSTER}/test_providers.py::test_a_terminal_failure_of_v1beta1_is_never_unset"
 SECRETS_ONCE: Final = f"{STORY}::test_every_secret_is_made_once"
 IN_PLACE: Final = f"{STORY}::test_labels_and_timeouts_change_in_place"
@@ -44,7 +44,7 @@ ROWS: Final = [
         (18,),
         (KUBEADM, "core/machine/node_conditions.py"),
         (
-            "core/machine/test_status.py::test_health_of_a_node",
+            "core/machine/test_status.py::test_node_healthy_follows_the_node_conditions",
             "core/machine/test_stories.py::test_an_unhealthy_or_deleted_node_is_reported",
         ),
     ),
@@ -115,7 +115,7 @@ ROWS: Final = [
         (265, 269, 270),
         (VIEW, "api/defaults.py"),
         (
-            "api/test_defaults.py::test_defaults",
+            "api/test_defaults.py::test_defaults_are_set",
             "contract/test_fields.py::test_a_version_that_is_none_breaks_the_contract",
         ),
     ),
@@ -188,7 +188,7 @@ ROWS: Final = [
         (389, 391),
         (f"{CLUSTER}/references.py", f"{CLUSTER}/status_v1beta1.py"),
         (
-            f"{CLUSTER}/test_providers.py::test_a_cluster_of_old_providers",
+            f"{CLUSTER}/test_providers.py::test_a_cluster_of_v1beta1_providers_comes_up",
             f"{CLUSTER}/test_status.py::test_control_plane_falls_back_on_its_field",
             f"{CLUSTER}/test_stories.py::test_a_deletion_proceeds_from_workers_to_the_infrastructure",
         ),

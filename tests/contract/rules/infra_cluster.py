@@ -27,7 +27,7 @@ LATE: Final = "core/cluster/test_stories.py::test_references_that_come_late_are_
 FAILURES: Final = (
     "core/cluster/test_providers.py::test_a_terminal_failure_of_v1beta1_is_never_unset"
 )
-NAME: Final = "kube/test_plural.py::test_plurals"
+NAME: Final = "kube/test_plural.py::test_kinds_have_plurals"
 MISSING: Final = "contract/test_broken_providers.py::test_a_kind_that_is_not_installed_is_awaited"
 
 ROWS: Final = [
@@ -58,7 +58,7 @@ ROWS: Final = [
         ("conditions/foreign.py", "core/cluster/status.py"),
         (
             "core/cluster/test_status.py::test_infrastructure",
-            "core/cluster/test_providers.py::test_a_cluster_of_old_providers",
+            "core/cluster/test_providers.py::test_a_cluster_of_v1beta1_providers_comes_up",
             CONDITIONS,
         ),
     ),

@@ -62,7 +62,7 @@ def legacy(value: Cluster) -> dict[str, tuple[str, str, str]]:
     return {two.type: (two.status, two.reason, two.severity) for two in conditions}
 
 
-async def test_a_cluster_of_old_providers(plane: Stage) -> None:
+async def test_a_cluster_of_v1beta1_providers_comes_up(plane: Stage) -> None:
     await old_cluster(plane, spec={"controlPlaneEndpoint": {"host": "1.2.3.4", "port": 6443}})
     await plane.settle()
     value = await found(plane)

@@ -170,7 +170,7 @@ def test_initialized_is_read_through_the_contract() -> None:
         ),
     ],
 )
-def test_remote_connection(health: Health, expected: tuple[str, str]) -> None:
+def test_remote_connection_follows_the_probes(health: Health, expected: tuple[str, str]) -> None:
     of = cluster()
     connection = remote_connection(of, scope(of, health=health))
     assert connection is not None
@@ -221,7 +221,7 @@ def test_a_deleting_cluster_reports_no_errors_about_deleted_parts() -> None:
     assert available(cluster(deleting=True, conditions=conditions)).message == "* Deleting: almost"
 
 
-def test_counters_of_both_contracts() -> None:
+def test_counters_of_both_contracts_are_summed() -> None:
     reported = {"readyReplicas": 2, "replicas": 3, "unavailableReplicas": 1}
     document = {**thing(**reported), "spec": {"replicas": 3}}
     counters = cluster()
@@ -241,7 +241,7 @@ def test_counters_of_both_contracts() -> None:
     assert counters.status.workers.ready_replicas is None
 
 
-def test_phase() -> None:
+def test_the_phase_follows_the_state() -> None:
     value = cluster()
     assert phase(value) == "Provisioning"
     value.status.initialization.infrastructure_provisioned = True

@@ -83,7 +83,7 @@ async def test_an_authority_comes_from_a_secret_and_follows_it() -> None:
             assert [handler.name for handler in extension_config.status.handlers] == ["quota.ext"]
 
 
-async def test_a_name_that_is_no_secret() -> None:
+async def test_a_secret_name_that_is_invalid_is_refused() -> None:
     async with plane(ext=Extension()) as story:
         await story.create([injected("ext", "tls")])
         await says(story, "ext", 'secret name "tls" must be in the form <namespace>/<name>')

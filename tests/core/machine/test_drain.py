@@ -98,7 +98,7 @@ def test_lower_orders_leave_first_and_leaving_pods_delay_the_next_order() -> Non
     assert planned(pod("a")) == {"evict": ["a"]}
 
 
-def test_progress_in_words() -> None:
+def test_a_drain_reports_its_progress() -> None:
     refused = {BUDGET: [pod("x"), pod("y")], "no route": [pod("z")]}
     many = [pod(name) for name in "abcde"]
     progress = DrainProgress(

@@ -29,9 +29,7 @@ HOLD = {"metadata": {"finalizers": ["test.example.com/hold"]}}
         ("2025-01-01T00:00:00Z", -1, False),
     ],
 )
-def test_when_a_step_has_had_its_time(
-    started: str | None, limit: int | None, *, over: bool
-) -> None:
+def test_a_step_ends_at_its_timeout(started: str | None, limit: int | None, *, over: bool) -> None:
     assert is_over(started, limit, NOW) is over
 
 

@@ -71,7 +71,7 @@ async def test_a_cluster_that_is_left_alone_for_being_slow_is_tried_later(plane:
     assert await node_names(plane) == []
 
 
-async def test_in_the_end_the_node_stays_behind(plane: Stage) -> None:
+async def test_the_node_stays_when_its_deletion_times_out(plane: Stage) -> None:
     await limited(plane, 10)
     refusals = Refusals(plane, Unreachable)
     await free(plane, "slow")
@@ -105,7 +105,7 @@ async def test_without_a_limit_the_node_is_deleted_at_last(plane: Stage) -> None
         (None, 10_000, 5, False, False),
     ],
 )
-def test_when_the_time_is_over(
+def test_the_deletion_timeout_expires(
     limit: int | None, after: float, tries: int, *, connected: bool, is_over: bool
 ) -> None:
     deletion = NodeDeletion("uid", NOW, tries)

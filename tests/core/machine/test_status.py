@@ -107,7 +107,7 @@ def test_infrastructure(
         (Absent(), CREATED, True, ("False", "ObjectDeleted", "Thing has been deleted")),
     ],
 )
-def test_bootstrap(
+def test_bootstrap_config_ready_mirrors_the_provider(
     observed: Observed[View], status: Document, deleting: bool, expected: tuple[str, str, str]
 ) -> None:
     assert told(bootstrap_ready(machine(deleting=deleting, **status), observed)) == expected
@@ -166,7 +166,9 @@ def node(**conditions: tuple[str, str]) -> Document:
         ),
     ],
 )
-def test_health_of_a_node(document: Document, expected: tuple[str, str, str]) -> None:
+def test_node_healthy_follows_the_node_conditions(
+    document: Document, expected: tuple[str, str, str]
+) -> None:
     assert told(node_healthy(document)) == expected
 
 
@@ -176,7 +178,7 @@ def test_readiness_of_a_node_keeps_its_own_time() -> None:
     assert node_ready(document).last_transition_time == "2020-02-02T02:02:02Z"
 
 
-def test_updating_and_deleting() -> None:
+def test_updating_and_deleting_follow_the_marks() -> None:
     assert told(deleting(machine(), "X", "y")) == ("False", "NotDeleting", "")
     assert told(deleting(machine(deleting=True), "X", "y")) == ("True", "X", "y")
     value = machine()
@@ -213,7 +215,9 @@ def test_components_that_say_the_same_are_one_line(lines: list[str], expected: l
         ({**PROVISIONED, "nodeRef": {"name": "n"}}, "id", True, "Deleting"),
     ],
 )
-def test_phase(status: Document, provider_id: str, deleting: bool, expected: str) -> None:
+def test_the_phase_follows_the_state(
+    status: Document, provider_id: str, deleting: bool, expected: str
+) -> None:
     value = machine(deleting=deleting, **status)
     value.spec.provider_id = provider_id
     assert phase_of(value) == expected

@@ -73,7 +73,9 @@ CREATED = {"bootstrapDataSecretCreated": True}
         (machine(), Unreadable(KapyError("no")), None),
     ],
 )
-def test_boot_data(value: Machine, config: Observed[BootstrapConfig], expected: str | None) -> None:
+def test_bootstrap_ready_of_v1beta1_mirrors_the_provider(
+    value: Machine, config: Observed[BootstrapConfig], expected: str | None
+) -> None:
     assert said(bootstrap_ready(value, config)) == expected
 
 
@@ -140,7 +142,7 @@ WITH_NODE: dict[str, Any] = {"nodeRef": {"name": "n"}}
         (machine("x://1"), node(**SILENT), HERE, f"Unknown NodeConditionsFailed {NOT_HEARD}"),
     ],
 )
-def test_the_node(
+def test_node_healthy_of_v1beta1_follows_the_node(
     value: Machine,
     observed: Observed[Document],
     infrastructure: Observed[InfraMachine],

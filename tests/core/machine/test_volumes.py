@@ -78,7 +78,7 @@ def test_attached_volumes_are_named_by_claim_volume_or_handle() -> None:
     assert not still_attached(set(), set(), [volume("claimed", "data", "h")], set())
 
 
-def test_claims_of_pods() -> None:
+def test_volume_claims_of_pods_are_found() -> None:
     used = {"persistentVolumeClaim": {"claimName": "data"}}
     entry = {"metadata": {"namespace": "ns"}, "spec": {"volumes": [used, {"emptyDir": {}}]}}
     assert claims_of([entry]) == {"ns/data"}

@@ -81,7 +81,7 @@ def ended(of: MachineDeployment, value: Forecast, now: datetime = NOW) -> None:
 @pytest.mark.parametrize(
     "after", [None, timedelta(days=-31), timedelta(days=-1), timedelta(days=1)]
 )
-def test_each_field_that_causes_a_rollout(change: Document, after: timedelta | None) -> None:
+def test_changed_fields_cause_a_rollout(change: Document, after: timedelta | None) -> None:
     of = deployment(3, after=after, template=change)
     result = told(of, running(3))
     assert result.creates

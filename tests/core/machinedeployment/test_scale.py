@@ -62,7 +62,9 @@ def machine_set(name: str, replicas: int, whole: int = 11) -> MachineSet:
         (10, 6, [5], {}),
     ],
 )
-def test_proportions(replicas: int, new: int, old: list[int], expected: dict[str, int]) -> None:
+def test_replicas_are_scaled_in_proportion(
+    replicas: int, new: int, old: list[int], expected: dict[str, int]
+) -> None:
     olds = [machine_set(f"ms{number}", size) for number, size in enumerate(old, 1)]
     assert proportional_scale(deployment(replicas), machine_set("ms9", new), olds) == expected
 
@@ -88,7 +90,7 @@ def test_proportions_add_up(replicas: int, sizes: list[int], surge: int) -> None
         ("100%", 5, 3, (3, 5)),
     ],
 )
-def test_fenceposts(
+def test_fenceposts_limit_a_rollout(
     surge: int | str, unavailable: int | str, desired: int, expected: tuple[int, int]
 ) -> None:
     assert fenceposts(surge, unavailable, desired) == expected

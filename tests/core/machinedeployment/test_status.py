@@ -97,7 +97,9 @@ def test_counters_are_sums_and_a_sum_of_nothing_is_not_known() -> None:
         (deployment(3, deleting=True), [], "ScalingDown"),
     ],
 )
-def test_phase(of: MachineDeployment, sizes: list[int], expected: str) -> None:
+def test_the_phase_follows_the_replicas(
+    of: MachineDeployment, sizes: list[int], expected: str
+) -> None:
     assert phase(of, [machine_set(size) for size in sizes]) == expected
     assert phase(of, None) == "Unknown"
 
@@ -128,7 +130,9 @@ def test_phase(of: MachineDeployment, sizes: list[int], expected: str) -> None:
         ),
     ],
 )
-def test_available(of: MachineDeployment, status: str, reason: str, message: str) -> None:
+def test_available_follows_the_ready_replicas(
+    of: MachineDeployment, status: str, reason: str, message: str
+) -> None:
     result = available(scope(of))
     assert (result.status, result.reason, result.message) == (status, reason, message)
 
@@ -147,7 +151,7 @@ def test_a_rollout_names_its_reasons_versions_first() -> None:
     assert rolling_out(aggregation_input([machine("c")], {})).status == "False"
 
 
-def test_scaling() -> None:
+def test_scaling_conditions_follow_the_replicas() -> None:
     item = deployment(3)
     assert scaling_up(scope(item, 1)).message == "Scaling up from 1 to 3 replicas"
     assert scaling_up(scope(item, 1, missing=["A", "B"])).message == (

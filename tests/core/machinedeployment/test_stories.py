@@ -100,7 +100,7 @@ async def test_machines_are_made_of_the_templates(plane: Stage) -> None:
         assert [owner["kind"] for owner in owners] == ["Cluster"]
 
 
-async def test_scaling_up_and_down(plane: Stage) -> None:
+async def test_a_deployment_scales_up_and_down(plane: Stage) -> None:
     await started(plane, 2)
 
     await plane.story.merge(MachineDeployment, "md", {"spec": {"replicas": 10}})

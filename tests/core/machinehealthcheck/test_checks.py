@@ -168,7 +168,7 @@ NO_LIMIT = decode({"nodeStartupTimeoutSeconds": 0}, HealthChecks)
         ),
     ],
 )
-def test_a_machine_that_is_not_unhealthy(verdict: Verdict, expected: Verdict) -> None:
+def test_a_healthy_machine_gets_its_verdict(verdict: Verdict, expected: Verdict) -> None:
     assert verdict == expected
 
 
@@ -231,7 +231,7 @@ def test_a_machine_that_is_not_unhealthy(verdict: Verdict, expected: Verdict) ->
         ),
     ],
 )
-def test_an_unhealthy_machine(
+def test_an_unhealthy_machine_gets_its_reason(
     verdict: Verdict, reason: str, problems: list[str], legacy: tuple[str, str]
 ) -> None:
     message = "\n".join(["Health check failed:", *(f"  * {problem}" for problem in problems)])

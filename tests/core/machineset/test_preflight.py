@@ -136,7 +136,7 @@ def control_plane(running: str = "v1.34.0") -> ControlPlane:
         ),
     ],
 )
-def test_problems(
+def test_preflight_problems_are_reported(
     set_scope: MachineSetScope, plane: ControlPlane, expected: list[tuple[str, str]]
 ) -> None:
     assert list(problems(set_scope, plane)) == expected

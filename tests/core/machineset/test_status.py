@@ -106,7 +106,9 @@ def test_machines_are_counted_by_their_conditions() -> None:
         (scope(2, deleting=True, bootstrap_missing=True), 1, "False", ""),
     ],
 )
-def test_scaling_up(set_scope: MachineSetScope, current: int, status: str, message: str) -> None:
+def test_scaling_up_reports_the_missing_machines(
+    set_scope: MachineSetScope, current: int, status: str, message: str
+) -> None:
     result = scaling_up(set_scope, current)
     assert (result.status, result.message) == (status, message)
 

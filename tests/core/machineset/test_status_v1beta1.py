@@ -160,7 +160,9 @@ def test_machines_are_counted_by_their_nodes() -> None:
         ),
     ],
 )
-def test_conditions(status: MachineSetV1Beta1DeprecatedStatus, expected: dict[str, str]) -> None:
+def test_v1beta1_conditions_follow_the_machines(
+    status: MachineSetV1Beta1DeprecatedStatus, expected: dict[str, str]
+) -> None:
     assert shown(status) == expected
 
 

@@ -18,7 +18,9 @@ CRD = CRDS.path("", NAME.name)
 
 @pytest.mark.parametrize("through_status", [False, True])
 @pytest.mark.parametrize("skipped", [[], [PHASES[0]], [PHASES[1]]], ids=str)
-async def test_the_life_of_a_version(skipped: list[Phase], through_status: bool) -> None:
+async def test_a_version_is_added_migrated_and_removed(
+    skipped: list[Phase], through_status: bool
+) -> None:
     migrates, cleans = (phase not in skipped for phase in PHASES)
     kinds = {NAME.name: through_status}
     async with world() as here:

@@ -58,7 +58,7 @@ def test_a_minimal_entry_of_the_first_manager_is_left_where_all_are_removed(oper
     ]
 
 
-def test_the_versions_of_a_crd() -> None:
+def test_storage_versions_of_a_crd_are_recorded() -> None:
     assert served_versions(crd(T2)) == {OLD.api_version, KIND.api_version}
     assert served_versions(crd(T3)) == {KIND.api_version}
     assert storage_version(crd(T2)) == "v1beta2"

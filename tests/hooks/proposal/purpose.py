@@ -6,7 +6,7 @@ from typing import Final
 
 from tests.hooks.proposal.section import Section, row
 
-LIFE: Final = "stories/test_extensions.py::test_a_clusters_life"
+LIFE: Final = "stories/test_extensions.py::test_extensions_follow_the_life_of_a_cluster"
 PATCHES: Final = (
     "stories/test_extensions.py::"
     "test_extensions_patch_and_check_templates_with_variables_of_their_own"
@@ -29,12 +29,14 @@ WARNED: Final = (
     "::test_writing_a_config_of_deprecated_hooks_causes_a_warning"
 )
 COUNTED: Final = "hooks/test_caller.py::test_calls_are_counted_and_traced"
-ANSWERS: Final = "hooks/test_authoring.py::test_answers"
+ANSWERS: Final = "hooks/test_authoring.py::test_handlers_return_responses"
 AUTHOR: Final = "hooks/test_how_to.py::test_the_test_of_the_how_to_passes"
 KEPT: Final = "testing/test_extension_conformance.py::test_a_good_extension_keeps_every_rule"
-PLANE: Final = "apps/extension_server/test_plane.py::test_a_plane_and_its_extensions"
+PLANE: Final = "apps/extension_server/test_plane.py::test_a_plane_calls_its_extensions"
 _EXAMPLES: Final = "examples/test_extensions.py::"
-STEPS: Final = "topology/test_hooks_of_upgrades.py::test_the_story_of_an_upgrade_over_two_minors"
+STEPS: Final = (
+    "topology/test_hooks_of_upgrades.py::test_an_upgrade_over_two_minors_calls_every_hook"
+)
 HOLDS: Final = "stories/test_lifecycle_hooks.py::test_a_blocking_hook_delays_every_step"
 
 SECTIONS: Final = (
@@ -67,7 +69,7 @@ SECTIONS: Final = (
                 5,
                 "A program that only watches objects cannot hold them; an extension can: no "
                 "cluster is made while a quota is exhausted.",
-                f"{_EXAMPLES}test_quota",
+                f"{_EXAMPLES}test_the_quota_example_blocks_creation",
                 TAKEN,
             ),
             row(
@@ -129,10 +131,10 @@ SECTIONS: Final = (
                 1,
                 "An operator acts before a creation, an upgrade or a deletion and after an "
                 "upgrade, and gives patches instead of inline ones.",
-                f"{_EXAMPLES}test_quota",
-                f"{_EXAMPLES}test_change_freeze",
-                f"{_EXAMPLES}test_backup",
-                f"{_EXAMPLES}test_registry_patches",
+                f"{_EXAMPLES}test_the_quota_example_blocks_creation",
+                f"{_EXAMPLES}test_the_change_freeze_example_blocks_upgrades",
+                f"{_EXAMPLES}test_the_backup_example_runs_before_deletion",
+                f"{_EXAMPLES}test_the_registry_example_patches_templates",
                 LIFE,
             ),
             row(2, "An author knows how long a version is supported.", RELEASED, DEPRECATION),

@@ -43,7 +43,7 @@ SECTIONS: Final = (
                 "page of the documentation.",
                 OPENAPI,
                 PRINTED,
-                "hooks/test_openapi.py::test_the_command_prints_it",
+                "hooks/test_openapi.py::test_the_command_prints_the_openapi_document",
             ),
             row(
                 4,
@@ -51,7 +51,7 @@ SECTIONS: Final = (
                 "schemas are part of the hook.",
                 "hooks/test_openapi.py::"
                 "test_every_reference_leads_somewhere_and_everything_has_words",
-                "apps/extension_server/test_protocol.py::test_answers",
+                "apps/extension_server/test_protocol.py::test_responses_of_an_extension_server",
             ),
             row((5, 7), "Several versions of a hook are there at once.", HOW_TO, OLDER),
             row(

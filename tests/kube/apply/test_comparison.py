@@ -99,7 +99,9 @@ A, B = {"name": "a", "value": "1"}, {"name": "b"}
         ),
     ],
 )
-def test_two_values_differ_in_fields(old: Any, new: Any, changed: Any, removed: Any) -> None:
+def test_changed_fields_of_two_values_are_found(
+    old: Any, new: Any, changed: Any, removed: Any
+) -> None:
     before = copy.deepcopy((old, new))
     assert changes(TYPE, old, new) == (changed, removed)
     assert (old, new) == before

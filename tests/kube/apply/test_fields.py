@@ -44,12 +44,14 @@ def test_a_set_holds_its_paths(paths: frozenset[Path]) -> None:
 
 
 @given(PATHS, PATHS)
-def test_union(first: frozenset[Path], two: frozenset[Path]) -> None:
+def test_a_union_has_the_paths_of_both_sets(first: frozenset[Path], two: frozenset[Path]) -> None:
     assert frozenset(paths_of(f.union(fields_of(first), fields_of(two)))) == first | two
 
 
 @given(PATHS, PATHS)
-def test_difference(first: frozenset[Path], two: frozenset[Path]) -> None:
+def test_a_difference_has_the_paths_of_the_first_set_only(
+    first: frozenset[Path], two: frozenset[Path]
+) -> None:
     left, right = fields_of(first), fields_of(two)
     copy_before = copy.deepcopy(left)
     result = f.difference(left, right)
@@ -59,7 +61,7 @@ def test_difference(first: frozenset[Path], two: frozenset[Path]) -> None:
 
 
 @given(PATHS, PATHS)
-def test_intersection(first: frozenset[Path], two: frozenset[Path]) -> None:
+def test_an_intersection_has_the_common_paths(first: frozenset[Path], two: frozenset[Path]) -> None:
     assert frozenset(paths_of(f.intersection(fields_of(first), fields_of(two)))) == first & two
 
 

@@ -56,6 +56,6 @@ def test_fitting_values_and_only_those_have_no_error(repeated: bool) -> None:
         ({"loose": {"other": [{}]}}, False, True),
     ],
 )
-def test_lists_and_unknown_fields(spec: Any, repeated: bool, fitting: bool) -> None:
+def test_lists_and_unknown_fields_fit(spec: Any, repeated: bool, fitting: bool) -> None:
     document = {"apiVersion": 1, "metadata": {"labels": {"a": "b"}}, "spec": spec}
     assert fits(type_of_kind(SCHEMA), document, repeated=repeated) is fitting

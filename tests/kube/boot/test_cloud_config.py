@@ -68,7 +68,7 @@ def test_steps_come_in_cloud_inits_order() -> None:
         ("encoding: text/plain\ncontent: é", ("é".encode(), 0o644, "root:root", False)),
     ],
 )
-def test_a_file(fields: str, expected: tuple[bytes, int, str, bool]) -> None:
+def test_a_file_becomes_a_step(fields: str, expected: tuple[bytes, int, str, bool]) -> None:
     text = "write_files:\n- path: /etc/a\n" + textwrap.indent(fields, "  ")
     (step,) = _read(text)
     assert isinstance(step, WriteFile)
@@ -79,7 +79,7 @@ def test_a_file(fields: str, expected: tuple[bytes, int, str, bool]) -> None:
     ("text", "path"),
     [("/a", "/a"), (" a/b ", "/a/b"), ("//a//b/../c", "/a/c"), ("/../../a", "/a")],
 )
-def test_a_path(text: str, path: str) -> None:
+def test_a_path_is_normalized(text: str, path: str) -> None:
     (step,) = _read(f"write_files: [{{path: '{text}'}}]")
     assert isinstance(step, WriteFile)
     assert step.path == path
@@ -132,7 +132,7 @@ def test_invalid_cloud_config_is_refused(text: str, message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_data_that_is_no_text() -> None:
+def test_binary_data_is_written() -> None:
     with pytest.raises(BadBootData, match="not UTF-8 text at byte 2"):
         read_boot_data(b"a:\xff")
     with pytest.raises(BadBootData, match="compressed"):
@@ -165,7 +165,7 @@ def test_aliases_do_not_multiply_the_work() -> None:
         _read(text + "write_files:\n" + files)
 
 
-def test_gzip_data_of_several_members() -> None:
+def test_gzip_data_of_several_members_is_unpacked() -> None:
     members = base64.b64encode(gzip.compress(b"a") + gzip.compress(b"b") + b"\0\0").decode()
     (step,) = _read(f"write_files: [{{path: /a, encoding: gzip+b64, content: {members}}}]")
     assert isinstance(step, WriteFile)
@@ -179,7 +179,7 @@ def test_sections_that_are_not_applied_are_named() -> None:
     assert read_boot_data(b"#cloud-config\n").steps == ()
 
 
-def test_variables_of_a_template() -> None:
+def test_template_variables_are_replaced() -> None:
     text = (
         b"## template: jinja\n#cloud-config\nruncmd:\n"
         b"- echo {{ ds.meta_data.local_hostname }} {{ ds.meta_data['hostname'] }}\n"

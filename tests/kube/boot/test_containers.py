@@ -55,21 +55,23 @@ def _kubeadm_file(
         ("echo hello", ("/bin/sh", "-c", "echo hello")),
     ],
 )
-def test_kubeadm_commands(runcmd: str | list[str], argv: tuple[str, ...]) -> None:
+def test_kubeadm_commands_are_rewritten_for_containers(
+    runcmd: str | list[str], argv: tuple[str, ...]
+) -> None:
     plan = read_boot_data(f"runcmd: [{runcmd!r}]".encode())
     (step,) = for_containers(plan).steps
     assert isinstance(step, RunCommand)
     assert step.argv == argv
 
 
-def test_other_preflight_errors() -> None:
+def test_ignored_preflight_errors_are_extended() -> None:
     plan = for_containers(read_boot_data(b"runcmd: [kubeadm join]"), preflight_errors=["all"])
     (step,) = plan.steps
     assert isinstance(step, RunCommand)
     assert step.argv[2] == f"{STARTED} && kubeadm join --ignore-preflight-errors=all"
 
 
-def test_the_kubelet_of_the_first_machine() -> None:
+def test_the_kubelet_of_the_first_machine_is_configured() -> None:
     content = """\
         ---
         apiVersion: kubeadm.k8s.io/v1beta4
@@ -105,7 +107,7 @@ def test_the_kubelet_of_the_first_machine() -> None:
     assert proxy["conntrack"] == {"maxPerCore": 0}
 
 
-def test_the_kubelet_of_a_machine_that_joins_with_an_older_kubeadm() -> None:
+def test_the_kubelet_of_an_older_joining_machine_is_configured() -> None:
     content = """\
         ---
         apiVersion: kubeadm.k8s.io/v1beta3
@@ -135,13 +137,13 @@ def test_the_kubelet_of_a_machine_that_joins_with_an_older_kubeadm() -> None:
         ("kind: InitConfiguration\na: " + "[" * 400 + "]" * 400, "exceeded max depth"),
     ],
 )
-def test_a_configuration_that_is_refused(content: str, message: str) -> None:
+def test_an_invalid_kubeadm_configuration_is_refused(content: str, message: str) -> None:
     with pytest.raises(BadBootData) as caught:
         _kubeadm_file("/run/kubeadm/kubeadm.yaml", content)
     assert message in str(caught.value)
 
 
-def test_ignition() -> None:
+def test_ignition_files_are_rewritten_for_containers() -> None:
     script = WriteFile("/etc/kubeadm.sh", b"set -e\nkubeadm init --config x\n", "a", mode=0o700)
     config = WriteFile("/etc/kubeadm.yml", b"---\nkind: InitConfiguration\n", "b")
     changed, configuration = for_containers(BootPlan((script, config))).steps
@@ -172,7 +174,9 @@ CONFIGURATIONS = ("/run/kubeadm/kubeadm.yaml", "/run/kubeadm/kubeadm-join-config
         ),
     ],
 )
-def test_a_kubelet_in_a_user_namespace(path: str, registration: str, gates: str) -> None:
+def test_a_kubelet_in_a_user_namespace_gets_its_feature_gate(
+    path: str, registration: str, gates: str
+) -> None:
     content = f"kind: InitConfiguration\nnodeRegistration: {{{registration}}}\n"
     registered = load_all(_kubeadm_file(path, content, user_namespace=True).encode())[0]
     arguments = registered["nodeRegistration"]["kubeletExtraArgs"]
@@ -181,7 +185,7 @@ def test_a_kubelet_in_a_user_namespace(path: str, registration: str, gates: str)
     ]
 
 
-def test_an_old_kubelet_in_a_user_namespace() -> None:
+def test_an_old_kubelet_in_a_user_namespace_gets_its_feature_gate() -> None:
     content = (
         "apiVersion: kubeadm.k8s.io/v1beta3\nkind: JoinConfiguration\n"
         "nodeRegistration: {kubeletExtraArgs: {feature-gates: A=true}}\n"

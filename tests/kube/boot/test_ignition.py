@@ -39,13 +39,15 @@ def _source(source: str) -> dict[str, str]:
         ({"user": {"id": 500}, "group": {"id": 501}}, (b"", 0o644, "500:501", False)),
     ],
 )
-def test_a_file(fields: Any, expected: tuple[bytes, int, str, bool] | None) -> None:
+def test_an_ignition_file_becomes_a_step(
+    fields: Any, expected: tuple[bytes, int, str, bool] | None
+) -> None:
     (step,) = _files({"path": "/etc/a", **fields})
     results = (step.content, step.mode, step.owner, step.append)
     assert results == (expected or (b"a", 0o644, "root:root", False))
 
 
-def test_contents_that_are_packed_and_checked() -> None:
+def test_compressed_contents_are_unpacked_and_verified() -> None:
     packed = base64.b64encode(gzip.compress(b"text")).decode()
     digest = hashlib.sha512(b"text").hexdigest()
     contents = {
@@ -59,7 +61,7 @@ def test_contents_that_are_packed_and_checked() -> None:
         _files({"path": "/a", "contents": contents})
 
 
-def test_additions_of_version_3() -> None:
+def test_additions_of_version_3_are_read() -> None:
     additions = [_source("data:,b"), _source("data:,c")]
     steps = _files(
         {"path": "/a", "contents": _source("data:,a"), "append": additions},
@@ -74,7 +76,7 @@ def test_additions_of_version_3() -> None:
     ]
 
 
-def test_units() -> None:
+def test_units_become_steps() -> None:
     units = [
         {
             "name": "kubeadm.service",
@@ -105,7 +107,7 @@ def test_units() -> None:
     assert steps.index(commands[1]) > steps.index(commands[0])
 
 
-def test_folders_and_links() -> None:
+def test_folders_and_links_become_steps() -> None:
     steps = _plan(
         storage={
             "directories": [{"path": "/opt/a", "mode": 0o700}],

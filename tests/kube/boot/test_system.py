@@ -109,7 +109,7 @@ def test_a_script_receives_its_arguments(text: str, expected: tuple[str, ...]) -
         "mounts: []",
     ],
 )
-def test_nothing_is_to_be_done(text: str) -> None:
+def test_empty_boot_data_has_no_steps(text: str) -> None:
     assert plan(text) == BootPlan(())
 
 

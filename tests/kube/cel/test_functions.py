@@ -43,7 +43,7 @@ def holds(expression: str, expected: Any = True) -> Any:
         holds("'%e'.format([1234.5])", "1.234500e+03"),
     ],
 )
-def test_strings(expression: str, expected: Any) -> None:
+def test_string_functions_return_values(expression: str, expected: Any) -> None:
     assert value(expression) == expected
 
 
@@ -67,7 +67,7 @@ def test_strings(expression: str, expected: Any) -> None:
         holds("'foobar'.matches('^fo+') && matches('x\\n', 'x\\\\z') == false"),
     ],
 )
-def test_lists_sets_and_patterns(expression: str, expected: Any) -> None:
+def test_list_set_and_pattern_functions_return_values(expression: str, expected: Any) -> None:
     assert value(expression) == expected
 
 
@@ -101,7 +101,7 @@ def test_lists_sets_and_patterns(expression: str, expected: Any) -> None:
         holds("cidr('10.0.0.0/8').prefixLength()", 8),
     ],
 )
-def test_urls_and_networks(expression: str, expected: Any) -> None:
+def test_url_and_network_functions_return_values(expression: str, expected: Any) -> None:
     assert value(expression) == expected
 
 
@@ -131,7 +131,9 @@ def test_urls_and_networks(expression: str, expected: Any) -> None:
         holds("format.dns1123LabelPrefix().validate('a-').hasValue()", False),
     ],
 )
-def test_quantities_versions_and_formats(expression: str, expected: Any) -> None:
+def test_quantity_version_and_format_functions_return_values(
+    expression: str, expected: Any
+) -> None:
     assert value(expression) == expected
 
 
@@ -165,7 +167,7 @@ def test_quantities_versions_and_formats(expression: str, expected: Any) -> None
         ),
     ],
 )
-def test_conversions_and_times(expression: str, expected: Any) -> None:
+def test_conversions_and_times_return_values(expression: str, expected: Any) -> None:
     assert value(expression) == expected
 
 

@@ -51,7 +51,7 @@ from tests.kube.cel.expressions import OBJECT, value
         ("[1, 2].size() + size({'a': 1})", 3),
     ],
 )
-def test_operators(expression: str, expected: Any) -> None:
+def test_operators_return_values(expression: str, expected: Any) -> None:
     assert value(expression) == expected
 
 
@@ -125,7 +125,7 @@ def test_times_are_compared_by_their_instant() -> None:
         ("[0, 1].exists(x, 1 / x == 1)", True),
     ],
 )
-def test_macros(expression: str, expected: Any) -> None:
+def test_macros_return_values(expression: str, expected: Any) -> None:
     assert value(expression) == expected
 
 
@@ -148,7 +148,7 @@ def test_macros(expression: str, expected: Any) -> None:
         ("optional.of(1) == optional.of(1)", True),
     ],
 )
-def test_optional_values(expression: str, expected: Any) -> None:
+def test_optional_values_can_be_read(expression: str, expected: Any) -> None:
     assert value(expression) == expected
 
 

@@ -54,7 +54,9 @@ def after(ago: timedelta | None, retries: int = 0) -> Machine:
         ({"max_retry": 2}, after(MINUTE, retries=2), TooOften(2)),
     ],
 )
-def test_how_often_a_slot_is_tried(spec: dict[str, Any], before: Machine, expected: Any) -> None:
+def test_a_slot_has_a_limited_number_of_attempts(
+    spec: dict[str, Any], before: Machine, expected: Any
+) -> None:
     attempt = next_attempt(Spec(**spec), before, NOW)
     if isinstance(expected, int):
         assert attempt == Attempt("m", NOW, expected)

@@ -51,7 +51,7 @@ def told(control_plane: ControlPlane) -> tuple[str, str]:
     return condition.status, condition.message
 
 
-def test_all_is_well() -> None:
+def test_a_healthy_control_plane_is_available() -> None:
     assert told(three()) == ("True", "")
 
 

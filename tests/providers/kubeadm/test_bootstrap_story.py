@@ -300,7 +300,7 @@ async def test_a_cluster_that_cannot_be_reached_keeps_a_worker_waiting(plane: Pl
     assert told(config, "Ready") == ("True", "")
 
 
-async def test_boot_data_in_the_form_of_ignition(plane: Plane) -> None:
+async def test_boot_data_can_be_ignition(plane: Plane) -> None:
     await cluster(plane)
     additions = {"additionalConfig": "systemd: {units: [{name: a.service, mask: true}]}"}
     ignition = {"containerLinuxConfig": additions}

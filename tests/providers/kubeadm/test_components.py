@@ -49,7 +49,7 @@ def said(control_plane: ControlPlane, type_: str) -> tuple[str, str, str]:
     return condition.status, condition.reason, condition.message
 
 
-def test_all_is_well() -> None:
+def test_healthy_components_are_reported() -> None:
     control_plane = plane(machine("a"), machine("b"))
     observe_components(control_plane, {"a": node("a"), "b": node("b")}, pods("a", "b"))
     assert told(control_plane) == ("True", "Healthy", "")

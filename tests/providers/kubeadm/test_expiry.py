@@ -34,7 +34,7 @@ def config(name: str, **metadata: object) -> KubeadmConfig:
     ],
     ids=["healthy", "not healthy", "no node", "deleting", "known"],
 )
-async def test_only_healthy_ones_are_asked_and_once(
+async def test_only_healthy_machines_are_checked_once(
     monkeypatch: pytest.MonkeyPatch, of: Document, annotations: dict[str, str], *, is_asked: bool
 ) -> None:
     nodes: list[str] = []

@@ -72,7 +72,9 @@ def test_a_version_is_a_tag() -> None:
         ),
     ],
 )
-def test_the_image_of_the_dns(current: str, configuration: Any, expected: str) -> None:
+def test_the_dns_image_is_named_by_the_configuration(
+    current: str, configuration: Any, expected: str
+) -> None:
     kcp = control_plane({"kubeadmConfigSpec": {"clusterConfiguration": configuration}})
     assert str(dns_image(current, kcp)) == expected
 

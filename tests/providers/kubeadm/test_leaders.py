@@ -7,7 +7,7 @@ from kapy.sdk import conditions
 from tests.providers.kubeadm.building import machine, plane, say
 
 
-def test_the_most_reliable_first() -> None:
+def test_the_most_reliable_member_leads_first() -> None:
     control_plane = plane(
         machine("going"),
         machine("no-node", node=False),

@@ -111,7 +111,7 @@ FAILED = bad("PodFailed", "Error", "All the containers have been terminated")
         ({}, {"a": node("a")}, {"phase": "Failed"}, FAILED, "errors"),
     ],
 )
-def test_components(
+def test_component_conditions_of_v1beta1_follow_the_pods(
     of_machine: dict[str, Any],
     nodes: dict[str, Document],
     scheduler: Document | None,
@@ -177,7 +177,9 @@ def unhealthy(message: str) -> Said:
         (machine("a"), EtcdState(), None),
     ],
 )
-def test_members(member_machine: Document, state: EtcdState, expected: Said) -> None:
+def test_member_conditions_of_v1beta1_follow_etcd(
+    member_machine: Document, state: EtcdState, expected: Said
+) -> None:
     control_plane = plane(member_machine)
     observe_etcd(control_plane, state)
     assert said(control_plane, "EtcdMemberHealthy") == expected

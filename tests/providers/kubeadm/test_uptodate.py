@@ -127,7 +127,7 @@ def test_version_and_template_count() -> None:
     assert messages(control_plane(), infrastructure=adopted) == ()
 
 
-def test_time_counts_when_it_should() -> None:
+def test_rollout_after_and_certificate_expiry_count_when_due() -> None:
     soon = {"certificatesExpiryDate": stamp(NOW + timedelta(days=20))}
     before = {"rollout": {"before": {"certificatesExpiryDays": 21}}}
     assert messages(control_plane(before), status=soon) == ("Certificates will expire soon",)
