@@ -10,6 +10,7 @@ TEST := $(VENVS)/.venv-test
 CHECK := $(VENVS)/.venv-check
 DIST := $(VENVS)/.venv-dist
 DOCS := $(VENVS)/.venv-docs
+BENCH := $(VENVS)/.venv-bench
 ARGS ?=
 WORKERS ?= 2
 
@@ -34,7 +35,7 @@ help:
 	@echo "make functions    compare functions with Cluster API's own, built with Go (ARGS='--count 5000 --seed 7 variables')"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make format       let ruff format and fix"
-	@echo "make bench        run the benchmarks (ARGS='one-cluster api-server' for some of them)"
+	@echo "make bench        run the benchmarks (ARGS='1x1+0 api-server-https' for some of them; ARGS='--publish --repeat 3 …' for docs/reference/benchmarks.md)"
 	@echo "make reference    print docs/reference (api, commands), docs/contracts, docs/images and docs/concepts/runtime-sdk.md"
 	@echo "make docs         build the site of the documentation into build/docs"
 	@echo "make image        build the image of kapy's managers with docker or podman (IMAGE=name:tag, BASE=image with Python)"
@@ -66,6 +67,9 @@ $(CHECK)/.made: pyproject.toml
 
 $(DOCS)/.made: pyproject.toml
 	$(call environment,$(DOCS),-e '.[docs]')
+
+$(BENCH)/.made: pyproject.toml
+	$(call environment,$(BENCH),-e '.[bench]')
 
 $(DIST)/.made: pyproject.toml
 	$(call environment,$(DIST),build shiv cyclonedx-bom)
@@ -142,8 +146,8 @@ format: $(CHECK)/.made
 	$(CHECK)/bin/ruff check --fix .
 	$(CHECK)/bin/ruff format .
 
-bench: $(RUN)/.made
-	@$(RUN)/bin/python -m benchmarks $(ARGS)
+bench: $(BENCH)/.made
+	@$(BENCH)/bin/python -m benchmarks $(ARGS)
 
 reference: $(RUN)/.made $(TEST)/.made
 	$(RUN)/bin/python -m kapy.api.reference docs/reference/api
@@ -196,4 +200,4 @@ release: $(DIST)/.made
 	@cd dist && sha256sum * > SHA256SUMS && cat SHA256SUMS
 
 clean:
-	rm -rf $(RUN) $(TEST) $(CHECK) $(DIST) $(DOCS) dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(RUN) $(TEST) $(CHECK) $(DIST) $(DOCS) $(BENCH) dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,6 +1,8 @@
 """`python -m benchmarks [SCENARIO…]`: a table, and `benchmarks/results/latest.json`.
 
-With `--one SCENARIO` it is the process of one scenario, which prints its rows as JSON.
+With `--publish` it replaces the figures of these scenarios in `docs/reference/benchmarks.json`, and
+prints the page and its plots anew. With `--one SCENARIO` it is the process of one scenario, which
+prints its rows as JSON.
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks import page, published
+from benchmarks.published import Entries
+from benchmarks.quietness import QUIET_PERCENT, Surroundings, surroundings
 from benchmarks.report import table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,17 +39,46 @@ def main() -> int:
         sys.stderr.write(f"there is no such scenario; there are {', '.join(SCENARIOS)}\n")
         return 2
     results: list[dict[str, Any]] = []
-    failed = False
+    entries: Entries = {}
     for name in chosen:
-        rows = _run(name)
-        failed = failed or rows is None
-        results += [{"scenario": name, **row} for row in rows or [{"step": "FAILED"}]]
-        if rows:
-            print(table(name, rows), end="", flush=True)
+        runs = _repeat(name, options.repeat)
+        results += [{"scenario": name, **row} for rows, _ in runs for row in rows]
+        if len(runs) == options.repeat:
+            entries[name] = published.entry(runs)
         else:
-            print(f"{name}: FAILED", flush=True)
+            results.append({"scenario": name, "step": "FAILED"})
     _keep(results)
-    return int(failed)
+    if options.publish and entries:
+        _publish(entries)
+    return int(len(entries) < len(chosen))
+
+
+def _repeat(name: str, number: int) -> list[tuple[list[dict[str, Any]], Surroundings]]:
+    """Run a scenario several times, until one run fails."""
+    runs: list[tuple[list[dict[str, Any]], Surroundings]] = []
+    for _ in range(number):
+        with surroundings() as others:
+            rows = _run(name)
+        if rows is None:
+            print(f"{name}: FAILED", flush=True)
+            break
+        print(table(name, rows), end="", flush=True)
+        if others.percent is not None and others.percent > QUIET_PERCENT:
+            print(f"  The machine was not quiet: other work took {others.percent:g} % of it.")
+        runs.append((rows, others))
+    return runs
+
+
+def _publish(entries: Entries) -> None:
+    """Replace entries, print the page, and draw its plots if pygal is installed."""
+    everything = published.read() | entries
+    published.write(everything)
+    page.PAGE.write_text(page.page(everything))
+    try:
+        page.draw(everything, ROOT / "docs" / "images")
+    except ImportError:
+        print("The plots are as before: pygal, which draws them, is not installed.")
+    print(f"Published: {page.PAGE.relative_to(ROOT)}")
 
 
 def _name_peer(options: argparse.Namespace) -> None:
@@ -112,6 +146,10 @@ def _parser() -> argparse.ArgumentParser:
         help="its URL, if not the kubeconfig's; or of an extension, to be measured beside ours",
     )
     parser.add_argument("--peer-pids", default="", help="its processes, for their CPU")
+    parser.add_argument("--repeat", type=int, default=1, help="runs of each scenario")
+    parser.add_argument(
+        "--publish", action="store_true", help="put the figures into docs/reference/benchmarks.md"
+    )
     parser.add_argument("--one", default="", help=argparse.SUPPRESS)
     return parser
 

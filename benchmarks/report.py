@@ -13,7 +13,7 @@ _COLUMNS: Final = (
     ("requests_total", "requests"),
     ("per_s", "per s"),
 )
-_MORE: Final[Mapping[str, str]] = {
+DETAILS: Final[Mapping[str, str]] = {
     "p50_s": "p50 {} s",
     "p99_s": "p99 {} s",
     "clusters_per_s": "{} clusters/s",
@@ -50,6 +50,7 @@ _MORE: Final[Mapping[str, str]] = {
     "more_s": "2 more workers in {} s",
     "more_cpu_s_each": "{} CPU s for each of these",
 }
+"""Formats of the figures that stand below or behind those of the columns."""
 _EACH: Final[Mapping[str, str]] = {
     "steps": "{} {} s",
     "requests": "{} {}",
@@ -79,7 +80,7 @@ def _cell(ours: Any, theirs: Any, unit: str) -> str:
 
 
 def _details(row: dict[str, Any]) -> list[str]:
-    formats = [text.format(row[key]) for key, text in _MORE.items() if row.get(key) is not None]
+    formats = [text.format(row[key]) for key, text in DETAILS.items() if row.get(key) is not None]
     lines = [", ".join(formats)] if formats else []
     for key, text in _EACH.items():
         if row.get(key):

@@ -89,6 +89,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "1000x1+0-ecdsa-2-processes": partial(processes.create, 1000, 2),
     "1000x1+0": _create(1000),
     "1000x1+0-ecdsa": _create(1000, keys=ECDSA),
+    "10000x1+0-ecdsa": _create(10_000, keys=ECDSA),
     "workers-3-50-3": partial(clusters.scale_workers, 3, 50),
     "workers-3-500-3": partial(clusters.scale_workers, 3, 500),
     "rollout-50": partial(clusters.roll_out, 50),
@@ -106,6 +107,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "upgrade-3+3": partial(clusters.upgrade, 3, 3),
 }
 
-ON_DEMAND: Final = frozenset({"hosts-200", "real"})
-"""Scenarios that run only by name: `real` needs root and a container engine, and takes minutes;
+ON_DEMAND: Final = frozenset({"10000x1+0-ecdsa", "hosts-200", "real"})
+"""Scenarios that run only by name: `10000x1+0-ecdsa` takes half an hour and 4 GB of memory; `real`
+needs root and a container engine, and takes minutes;
 `hosts-200` needs asyncssh, which the environment of the tests has."""
