@@ -17,6 +17,7 @@ from kapy.kube.http import ADMIN, MERGE_PATCH, Request, User
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 GIZMOS = "/apis/example.dev/v1/namespaces/default/gizmos"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+SECRETS = "/api/v1/namespaces/default/secrets"
 
 GIZMO: Document = {
     "apiVersion": "apiextensions.k8s.io/v1",

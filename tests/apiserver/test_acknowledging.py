@@ -18,7 +18,7 @@ from kapy.apiserver.store.watcher import Watcher, WatchEvent
 from kapy.apps.all_in_one import management_plane
 from kapy.apps.settings import Durability, Settings
 from kapy.kube import Document
-from tests.apiserver.requester import CONFIG_MAPS, Asking, config_map
+from tests.apiserver.requester import CONFIG_MAPS, SECRETS, Asking, config_map
 
 
 def committed(directory: Path) -> int:
@@ -105,6 +105,16 @@ async def _next(events: AsyncIterator[Document]) -> Document:
     return await anext(events)
 
 
+async def versions(events: AsyncIterator[Document], bookmarks: int) -> list[int]:
+    """The resourceVersions of the events up to so many bookmarks."""
+    result = []
+    while bookmarks:
+        event = await anext(events)
+        bookmarks -= event["type"] == "BOOKMARK"
+        result.append(int(event["object"]["metadata"]["resourceVersion"]))
+    return result
+
+
 async def test_a_bookmark_has_a_committed_revision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,22 +130,22 @@ async def test_a_bookmark_has_a_committed_revision(
     async with durable(tmp_path, monkeypatch) as (asking, disk, group):
         monkeypatch.setattr(Watcher, "push", noted)
         for turn in range(10):
-            disk.stop()
-            writing = [
-                group.create_task(asking.create(CONFIG_MAPS, config_map(f"a{turn}-{number}")))
-                for number in range(turn % 4 + 1)
-            ]
-            await disk.reached.wait()
             async with asking.watching(
                 CONFIG_MAPS, resourceVersionMatch="NotOlderThan", **request
-            ) as events:
-                await asyncio.sleep(1.5 * BOOKMARK_SECONDS)
-                bookmarks = 0
-                while bookmarks < 2:
-                    event = await anext(events)
-                    bookmarks += event["type"] == "BOOKMARK"
-                    version = int(event["object"]["metadata"]["resourceVersion"])
-                    assert version <= committed(tmp_path), event["type"]
+            ) as early:
+                await asking.create(SECRETS, {**config_map(f"b{turn}"), "kind": "Secret"})
+                disk.stop()
+                writing = [
+                    group.create_task(asking.create(CONFIG_MAPS, config_map(f"a{turn}-{number}")))
+                    for number in range(turn % 4 + 1)
+                ]
+                await disk.reached.wait()
+                async with asking.watching(
+                    CONFIG_MAPS, resourceVersionMatch="NotOlderThan", **request
+                ) as events:
+                    await asyncio.sleep(1.5 * BOOKMARK_SECONDS)
+                    for version in [*await versions(events, 1), *await versions(early, 2)]:
+                        assert version <= committed(tmp_path)
                 disk.free.set()
                 await asyncio.gather(*writing)
     assert all(entries)

@@ -5,18 +5,26 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kapy.apiserver.server import BOOKMARK_SECONDS
 from kapy.apiserver.serving import asgi
 from kapy.apiserver.store import watcher
 from kapy.apiserver.verbs.watch import LIFE
 from tests.apiserver.network_client import Calls
-from tests.apiserver.requester import CONFIG_MAPS, Asking, config_map, running, taken
+from tests.apiserver.requester import (
+    CONFIG_MAPS,
+    SECRETS,
+    Asking,
+    config_map,
+    running,
+    taken,
+)
 from tests.apiserver.requests.test_metrics import scraped
 from tests.apiserver.test_serving import served
 from tests.waiting import LIMIT, until
@@ -75,16 +83,38 @@ async def test_a_watch_over_the_network_does_not_continue_for_ever() -> None:
         assert LIFE <= loop.time() - began <= 2 * LIFE
 
 
+async def bookmarks(asking: Asking, work: Callable[[], Awaitable[None]]) -> list[str]:
+    """The resourceVersions of the bookmarks of a watch of 190 seconds, while work is done."""
+    target = f"{CONFIG_MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=190"
+    answer, _ = await asyncio.gather(Calls(asking.server).call("GET", target), work())
+    events = [json.loads(line) for line in answer.content.splitlines()]
+    initial, *marks = [event for event in events if event["type"] == "BOOKMARK"]
+    assert initial["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+    return [event["object"]["metadata"]["resourceVersion"] for event in marks]
+
+
 async def test_a_watcher_gets_a_bookmark_every_minute() -> None:
     async with running() as asking:
-        target = f"{CONFIG_MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=190"
-        answer = await Calls(asking.server).call("GET", target)
-        events = [json.loads(line) for line in answer.content.splitlines()]
-        marks = [event for event in events if event["type"] == "BOOKMARK"]
-        initial, *marks = marks
-        assert initial["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
-        assert len(marks) == 3
-        assert marks[-1]["object"]["metadata"]["resourceVersion"].isdigit()
+        versions = []
+
+        async def write_elsewhere() -> None:
+            for number in range(3):
+                await asyncio.sleep(BOOKMARK_SECONDS - 1)
+                secret = {**config_map(f"a{number}"), "kind": "Secret"}
+                document = await asking.create(SECRETS, secret)
+                versions.append(document["metadata"]["resourceVersion"])
+
+        assert await bookmarks(asking, write_elsewhere) == versions
+
+
+async def test_a_watcher_gets_no_bookmark_that_it_knows() -> None:
+    async with running() as asking:
+
+        async def write_once() -> None:
+            await asyncio.sleep(1)
+            await asking.create(CONFIG_MAPS, config_map("a"))
+
+        assert await bookmarks(asking, write_once) == []
 
 
 @asynccontextmanager

@@ -388,7 +388,7 @@ class Server:
             await self._webhook_client.aclose()
 
     async def _send_bookmarks(self) -> None:
-        """Send bookmarks to watchers. This needs a timer, because it reports that nothing
+        """Send bookmarks to watchers. This needs a timer, because it reports that nothing of theirs
         happened.
         """
         store = self.context.store

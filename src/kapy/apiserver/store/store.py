@@ -345,7 +345,7 @@ class Store:
         """Open a Watcher that gets the events after `since` (not below `history.floor`) and all
         later ones.
         """
-        watcher = Watcher(namespace, name, match)
+        watcher = Watcher(namespace, name, match, since)
         for happening in self.history.since(table.name, since):
             watcher.dispatch(happening)
         table.watchers.append(watcher)
@@ -358,9 +358,14 @@ class Store:
             table.watchers.remove(watcher)
 
     def bookmark(self, revision: int) -> None:
-        """Send a bookmark to every watcher; the reader fills in kind and apiVersion."""
+        """Send a bookmark to every watcher that knows only of earlier revisions.
+
+        The reader fills in kind and apiVersion.
+        """
         for table in self._tables.values():
             for watcher in table.watchers:
+                if watcher.revision >= revision:
+                    continue  # thousands of idle watches would read each minute what they know
                 document: Document = {"metadata": {"resourceVersion": str(revision)}}
                 watcher.push(WatchEvent("BOOKMARK", document, revision))
 

@@ -36,7 +36,7 @@ class Watcher:
 
     Iteration waits for the next WatchEvent. It ends when the watcher is closed: by the reader, by
     the server on shutdown, or because too many events wait (`overflown`). on_close: a callback for
-    that moment.
+    that moment. revision: the latest one that the reader knows of when it has read all events.
     """
 
     __slots__ = (
@@ -50,9 +50,10 @@ class Watcher:
         "match",
         "on_close",
         "overflown",
+        "revision",
     )
 
-    def __init__(self, namespace: str, name: str, match: Matcher | None) -> None:
+    def __init__(self, namespace: str, name: str, match: Matcher | None, revision: int = 0) -> None:
         self._namespace = namespace
         self._name = name
         self.match = match
@@ -62,6 +63,7 @@ class Watcher:
         self._bytes = 0
         self._limit = LIMIT
         self.overflown = False
+        self.revision = revision
         self.on_close: Callable[[], None] | None = None
 
     def matches(self, document: Document, namespace: str, name: str) -> bool:
@@ -116,6 +118,7 @@ class Watcher:
             self.close()
             return
         self._queue.append(notice)
+        self.revision = max(self.revision, notice.revision)
         self._wake()
 
     def _wake(self) -> None:
