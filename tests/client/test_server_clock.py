@@ -10,7 +10,8 @@ import pytest
 
 from kapy._aio.clock import loop_clock
 from kapy.client.intercept import probe_of
-from kapy.client.server_clock import ServerClock
+from kapy.client.server_clock import ASK_INTERVAL, ServerClock
+from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request
 
 ASK = Request("GET", "/x")
@@ -28,8 +29,13 @@ class Server:
         self.ahead, self.seconds = ahead, seconds
         self.date: str | None = None
         self.truth = loop_clock()
+        self.is_reachable = True
+        self.requests: list[str] = []
 
     async def __call__(self, request: Request) -> Reply:
+        self.requests.append(request.path)
+        if not self.is_reachable:
+            raise Unreachable("the server does not answer")
         await asyncio.sleep(self.seconds / 2)
         date = format_datetime(self.truth() + self.ahead, usegmt=True)
         await asyncio.sleep(self.seconds / 2)
@@ -99,6 +105,28 @@ async def test_a_step_that_the_server_confirms_is_taken() -> None:
     assert here.is_right(clock)
     await clock(ASK)
     assert clock.now() == here()
+
+
+async def test_the_server_is_asked_after_a_step() -> None:
+    """A program at rest sends no request for an hour."""
+    here, server = Here(), Server()
+    clock = ServerClock(server, here)
+    await clock(ASK)
+    clock.now()
+    here.ahead = server.ahead = HOUR
+    server.is_reachable = False
+    assert here.is_right(clock)
+    await asyncio.sleep(1)
+    server.is_reachable = True
+    assert here.is_right(clock)  # not asked at every look at the clock
+    assert server.requests == ["/x", "/version"]
+    await asyncio.sleep(ASK_INTERVAL)
+    clock.now()
+    await asyncio.sleep(1)
+    assert clock.now() == here()
+    await asyncio.sleep(2 * ASK_INTERVAL)
+    assert clock.now() == here()
+    assert server.requests == ["/x", "/version", "/version"]
 
 
 async def test_a_step_during_a_request_does_no_harm() -> None:

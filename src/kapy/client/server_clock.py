@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Final
 
 from kapy._aio.clock import Clock
 from kapy.client.intercept import Interceptor, probe_of
+from kapy.kube.errors import KapyError
 from kapy.kube.http import Reply, Request, Transport
 
 TOLERANCE: Final = timedelta(seconds=5)
@@ -23,6 +25,8 @@ IMPLAUSIBLE: Final = timedelta(days=3653)
 """A larger difference is that of a date that means nothing."""
 LOG_INTERVAL: Final = timedelta(minutes=1)
 """The time between two warnings, at least: servers behind one address may have other clocks."""
+ASK_INTERVAL: Final = 10.0
+"""Seconds after which the server is asked again for its time, if it did not answer."""
 _SECOND: Final = timedelta(seconds=1)
 _NO_ERROR: Final = timedelta()
 
@@ -35,13 +39,26 @@ class ServerClock(Interceptor):
     error: what has to be added to the clock; zero while the difference is within TOLERANCE.
     """
 
-    __slots__ = ("_clock", "_is_told", "_last", "_logged", "_seen", "error")
+    __slots__ = (
+        "_asked",
+        "_asking",
+        "_clock",
+        "_is_stepped",
+        "_is_told",
+        "_last",
+        "_logged",
+        "_seen",
+        "error",
+    )
 
     def __init__(self, transport: Transport, clock: Clock) -> None:
         super().__init__(transport)
         self._clock = clock
         self._last: tuple[str, datetime | None] = ("", None)
         self._is_told = False
+        self._is_stepped = False
+        self._asked = -ASK_INTERVAL
+        self._asking: asyncio.Task[None] | None = None
         self._logged: datetime | None = None
         self._seen: tuple[datetime, float] | None = None
         self.error = _NO_ERROR
@@ -54,17 +71,27 @@ class ServerClock(Interceptor):
         return here + self.error
 
     def _undo_step(self, here: datetime) -> None:
-        """Do without a step of the clock until the server's next answer tells whether it is right.
+        """Do without a step of the clock until the server tells whether it is right.
 
-        The loop's clock takes no steps. After a sleep of the machine the step was right.
+        The loop's clock takes no steps. After a sleep of the machine the step was right. The server
+        is asked, since a program at rest may send no request for an hour.
         """
-        steady = asyncio.get_running_loop().time()
+        loop = asyncio.get_running_loop()
+        steady = loop.time()
         if self._seen is not None:
             moment, before = self._seen
             step = here - moment - timedelta(seconds=steady - before)
             if abs(step) > TOLERANCE:
                 self.error -= step
+                self._is_stepped = True
         self._seen = here, steady
+        if self._is_stepped and steady >= self._asked + ASK_INTERVAL:
+            self._asked = steady
+            self._asking = loop.create_task(self._ask())
+
+    async def _ask(self) -> None:
+        with suppress(KapyError):
+            await self(Request("GET", "/version"))
 
     async def __call__(self, request: Request) -> Reply:
         return await self._send(self.transport, request)
@@ -89,7 +116,7 @@ class ServerClock(Interceptor):
         least, most = date - received, date - sent + _SECOND
         if abs(least) > IMPLAUSIBLE:
             return
-        self._is_told = True
+        self._is_told, self._is_stepped = True, False
         if least - TOLERANCE <= self.error <= most + TOLERANCE:
             return
         is_right = least - TOLERANCE <= _NO_ERROR <= most + TOLERANCE
