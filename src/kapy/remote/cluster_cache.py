@@ -399,6 +399,9 @@ class ClusterCache:
 
     async def _disconnect(self, accessor: ClusterAccessor, because: str) -> None:
         was_connected = accessor.client is not None
+        # That of an in-process connection, which is not probed, is now; its Nodes are not unknown
+        # in the moment until the next connection.
+        accessor.last_success = self.health(accessor.cluster).last_success or accessor.last_success
         await accessor.close(because)
         if was_connected:
             log.info("disconnected from cluster %s: %s", accessor.cluster, because)
