@@ -18,6 +18,7 @@ from kapy.kube.http import Reply, Request, Transport, User
 from kapy.kube.names import CONFIG_MAPS
 from kapy.kube.pki import LEAF_VALIDITY, KeyPair
 from kapy.providers.inmemory.workload.etcd import Etcd
+from kapy.providers.inmemory.workload.expired_tokens import TokenCleaner
 from kapy.providers.inmemory.workload.housekeeping import Housekeeping
 from kapy.providers.inmemory.workload.images import USUAL, Images, images_of
 from kapy.providers.inmemory.workload.kubeadm import (
@@ -126,6 +127,7 @@ class WorkloadCluster:
         ensure_namespaces(self.objects)
         self.housekeeping = Housekeeping(self.server, lambda: untidy(key))
         self.server.on_first_look = self.housekeeping.begin
+        TokenCleaner(self.server)
 
     @property
     def url(self) -> str:
