@@ -119,7 +119,7 @@ samples: $(TEST)/.made
 	@$(TEST)/bin/python -m tests.oracle.sampling
 
 soak: $(TEST)/.made
-	@KAPY_SOAK=1 $(TEST)/bin/python -m pytest -q -n $(WORKERS) $(or $(ARGS),tests/clusterctl/move/test_killed.py tests/clusterctl/test_interrupted.py tests/hooks/test_herd.py tests/testing/simulation/test_exhaustive.py)
+	@KAPY_SOAK=1 $(TEST)/bin/python -m pytest -q -n $(WORKERS) $(or $(ARGS),tests/clusterctl/move/test_killed.py tests/clusterctl/test_interrupted.py tests/hooks/test_herd.py tests/testing/simulation/test_long_life.py tests/testing/simulation/test_exhaustive.py)
 
 exhaustive: $(TEST)/.made
 	@KAPY_EXHAUSTIVE=1 $(TEST)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal $(or $(ARGS),tests/testing/simulation/test_exhaustive.py tests/models)

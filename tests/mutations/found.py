@@ -113,6 +113,9 @@ FINDERS: Final[Mapping[str, str]] = {
     "a Lease that is held is taken": "leaders",
     "the Lease of another leader is renewed": "leaders@stopped@core:w10",
     "a MachinePool goes before its infrastructure": "delete-pool",
+    "a kubeconfig's certificate is not renewed": "clock-jump",
+    "a step of the clock is undone until the next request": "clock-jump",
+    "Nodes are unknown while a connection gets another kubeconfig": "clock-jump",
 }
 """The finder of each mutation, by its name."""
 

@@ -156,6 +156,30 @@ CLOCKS: Final = (
     ),
 )
 
+YEARS: Final = (
+    Mutation(
+        "a kubeconfig's certificate is not renewed",
+        "sdk/kubeconfigs.py",
+        "        return renewal[1]\n",
+        "        return renewal[1].replace(year=renewal[1].year + 9)\n",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "a step of the clock is undone until the next request",
+        "client/server_clock.py",
+        "                self._is_stepped = True\n",
+        "",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "Nodes are unknown while a connection gets another kubeconfig",
+        "remote/cluster_cache.py",
+        "self.health(accessor.cluster).last_success or accessor.last_success",
+        "accessor.last_success",
+        UNDISTURBED,
+    ),
+)
+
 ELECTIONS: Final = (
     Mutation(
         "a leader gives up later than others may take its Lease",
@@ -182,4 +206,4 @@ ELECTIONS: Final = (
     ),
 )
 
-SIMULATED: Final = (*WAITS, *RESTRAINT, *OWNERSHIP, *WRITES, *CLOCKS, *ELECTIONS)
+SIMULATED: Final = (*WAITS, *RESTRAINT, *OWNERSHIP, *WRITES, *CLOCKS, *YEARS, *ELECTIONS)

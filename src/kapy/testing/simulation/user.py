@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any, Final
 
 from kapy.apps.manifests import apply_manifests
@@ -125,6 +126,11 @@ class User:
     async def sleep(self, seconds: float) -> None:
         """Let time pass."""
         await asyncio.sleep(seconds)
+
+    def jump_clocks(self, ahead: timedelta) -> None:
+        """Let the clocks of all machines jump ahead; timers do not."""
+        self.world.trace.add("clocks", ahead=str(ahead))
+        self.world.clock_jump += ahead
 
     async def patch(self, kind: str, name: str, patch: Document) -> None:
         """Merge-patch an object."""

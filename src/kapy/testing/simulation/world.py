@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 
 from kapy._aio.clock import Clock, loop_clock
@@ -80,6 +81,7 @@ class World:
     kind; a provider's kinds have the names of those whose place they take. extension: of this run,
     None without one. broken_nodes: since when Nodes fail, by name. is_lost: too many rules are
     broken to go on. replicas: processes of each manager. leaders: who led at the same time.
+    clock_jump: what all clocks have jumped ahead.
     """
 
     def __init__(
@@ -101,7 +103,9 @@ class World:
             **RESOURCES,
             **({} if provider is None else provider.resources),
         }
-        self.clock = loop_clock()
+        self._clock = loop_clock()
+        self.clock_jump = timedelta()
+        self.clock: Clock = lambda: self._clock() + self.clock_jump
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
         self.trace = Trace(self.now)

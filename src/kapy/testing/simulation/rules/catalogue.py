@@ -8,6 +8,7 @@ from kapy.apiserver.store.watch_cache import WriteEvent
 from kapy.kube import Document, Key
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
 from kapy.testing.simulation.etcd import DurableEtcd
+from kapy.testing.simulation.rules.certificates import CERTIFICATE_RULES
 from kapy.testing.simulation.rules.hooks import HOOK_RULES
 from kapy.testing.simulation.rules.lifecycle import LIFECYCLE_RULES
 from kapy.testing.simulation.rules.machines import MACHINE_RULES
@@ -42,6 +43,7 @@ RULES: Final[tuple[Rule, ...]] = (
     *RESTRAINT_RULES,
     *WAIT_RULES,
     *HOOK_RULES,
+    *CERTIFICATE_RULES,
     ETCD_QUORUM,
     ETCD_SIZE,
     OTHERS_ETCD,

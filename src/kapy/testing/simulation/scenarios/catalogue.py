@@ -21,6 +21,7 @@ from kapy.testing.simulation.scenarios.manifests import (
 from kapy.testing.simulation.scenarios.restraint import RESTRAINT
 from kapy.testing.simulation.scenarios.scenario import Scenario
 from kapy.testing.simulation.scenarios.shapes import SHAPES
+from kapy.testing.simulation.scenarios.years import YEARS
 from kapy.testing.simulation.user import User
 
 CONTROL_PLANE: Final = "meadow-cp"
@@ -199,6 +200,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         *RESTRAINT,
         *SHAPES,
         *HOOKED,
+        *YEARS,
     )
 }
 

@@ -1,0 +1,57 @@
+"""Scenarios of long times: clocks that jump by months, certificates that must be renewed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from kapy.kube import Document
+from kapy.testing.simulation.scenarios.goals import available_with, without
+from kapy.testing.simulation.scenarios.manifests import HEALTH_CHECKS, plain_cluster
+from kapy.testing.simulation.scenarios.scenario import Scenario
+from kapy.testing.simulation.user import User
+
+EXPIRY_DAYS: Final = 30
+"""How many days before the expiry of its certificates a control plane machine is replaced."""
+JUMP: Final = timedelta(days=340)
+
+
+def lasting_cluster(*, control_planes: int, workers: int) -> list[Document]:
+    """Return a cluster whose control plane machines are replaced before certificates expire."""
+    documents = plain_cluster(control_planes=control_planes, workers=workers)
+    for document in documents:
+        if document["kind"] == "KubeadmControlPlane":
+            document["spec"]["rollout"] = {"before": {"certificatesExpiryDays": EXPIRY_DAYS}}
+    return documents
+
+
+async def _lasting_1_1(user: User) -> None:
+    await user.apply(HEALTH_CHECKS)
+    await user.apply(lasting_cluster(control_planes=1, workers=1))
+    await user.until("the cluster is available", available_with(1, 1))
+
+
+async def _clock_jump(user: User) -> None:
+    """All clocks jump ahead, as after a machine was suspended: the control plane is replaced."""
+    old = [one["metadata"]["name"] for one in user.view.machines(control_plane=True)]
+    workers = {one["metadata"]["name"] for one in user.view.machines(control_plane=False)}
+    user.jump_clocks(JUMP)
+    goal = without(old, available_with(1, 1))
+    await user.until(
+        "the control plane has new certificates, and the worker stays",
+        lambda view: (
+            goal(view)
+            and workers == {one["metadata"]["name"] for one in view.machines(control_plane=False)}
+        ),
+    )
+
+
+YEARS: Final = (
+    Scenario(
+        "clock-jump",
+        "All clocks jump by eleven months, and certificates are renewed.",
+        _clock_jump,
+        _lasting_1_1,
+        1400,
+    ),
+)
