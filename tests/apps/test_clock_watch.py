@@ -47,7 +47,7 @@ async def test_a_clock_jump_is_reported_once(
 ) -> None:
     day, messages = Day(), list[str]()
     watch = ClockWatch(day)
-    watch.told.append(messages.append)
+    watch.callbacks.append(messages.append)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(watch.run())
         await asyncio.sleep(10 * CHECK_SECONDS)

@@ -196,7 +196,7 @@ async def _start(
     }
     if settings.serving is not None:
         services["clock"] = watch.run
-    watch.told.append(partial(_record_clock_jump, server, runtime))
+    watch.callbacks.append(partial(_record_clock_jump, server, runtime))
     watch.compare(server.store.last_written)
     await stack.enter_async_context(run_services(**services))
     await wait_until_working(runtime)

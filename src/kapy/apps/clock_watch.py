@@ -36,12 +36,12 @@ def steady_clock() -> float:
 
 
 class ClockWatch:
-    """Reports jumps of `clock`. remark: the last report, "" for none. told: called with each
-    report. steady: a steady clock, by default the event loop's."""
+    """Reports jumps of `clock`. remark: the last report, "" for none. callbacks: called with
+    each report. steady: a steady clock, by default the event loop's."""
 
     def __init__(self, clock: Clock, steady: Steady | None = None) -> None:
         self.remark = ""
-        self.told: list[Callable[[str], None]] = []
+        self.callbacks: list[Callable[[str], None]] = []
         self._clock = clock
         self._steady = steady or asyncio.get_running_loop().time
         self._last = self._now()
@@ -83,7 +83,7 @@ class ClockWatch:
     def _report(self, description: str) -> None:
         self.remark = description
         _log.warning("%s", description)
-        for item in self.told:
+        for item in self.callbacks:
             item(description)
 
 

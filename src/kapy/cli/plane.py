@@ -121,7 +121,7 @@ class _Announcement:
     def follow(self, plane: ManagementPlane) -> None:
         """Record clock jumps and the state of workers."""
         if plane.clock_watch is not None:
-            plane.clock_watch.told.append(lambda what: self._change(clock=what))
+            plane.clock_watch.callbacks.append(lambda what: self._change(clock=what))
         workers = plane.processes.workers
         if workers is not None:
             workers.changed.append(lambda: self._change(workers=workers.records))

@@ -26,7 +26,7 @@ class NodeDeletion:
     since: datetime
     tries: int = 0
 
-    def left(self, limit: int | None, now: datetime) -> timedelta | None:
+    def remaining(self, limit: int | None, now: datetime) -> timedelta | None:
         """Return how much time is left, None if there is no limit (0 is none)."""
         if not limit or limit < 0:
             return None
@@ -34,7 +34,7 @@ class NodeDeletion:
 
     def is_over(self, limit: int | None, now: datetime, *, connected: bool) -> bool:
         """Return whether to continue without it. connected: whether the cluster is connected."""
-        remaining = self.left(limit, now)
+        remaining = self.remaining(limit, now)
         if remaining is None or remaining > timedelta(0):
             return False
         return not connected or self.tries >= LEAST_TRIES

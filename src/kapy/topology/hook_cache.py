@@ -84,7 +84,7 @@ class HookCache:
 
 class _Remaining(NamedTuple, Generic[V]):
     value: V
-    left: float
+    seconds: float
 
 
 class _ExpiringCache(Generic[K, V]):

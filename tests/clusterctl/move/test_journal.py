@@ -56,7 +56,11 @@ def test_a_reopened_journal_has_all_records(journal: Journal) -> None:
     journal.write(TargetVerified("forth"), RollbackStarted())
     state = reopened(journal).state
     assert (state.begun, state.paused, state.prior) == (BEGUN, {REF}, {REF: prior.document})
-    assert (state.made, state.verified, state.turned_back) == ({REF: "new"}, {"forth"}, True)
+    assert (state.created_uids, state.verified, state.turned_back) == (
+        {REF: "new"},
+        {"forth"},
+        True,
+    )
     [planned] = state.plans["forth"].objects.values()
     assert (planned.ref, planned.document, planned.way) == (REF, OBJECT.document, Treatment.MOVED)
 
@@ -113,7 +117,7 @@ def test_a_full_disk_is_one_sentence_and_written_records_count(
     assert journal.state.paused == set()
     journal.write(ObjectCreated(((REF, "new"),)))
     state = reopened(journal).state
-    assert (state.paused, state.made) == (set(), {REF: "new"})
+    assert (state.paused, state.created_uids) == (set(), {REF: "new"})
 
 
 @pytest.mark.parametrize("text", ["", "{}\n", '{"type":"done"}\n', "kind: Secret\n"])

@@ -62,9 +62,13 @@ def _outcome(
     outdated = prediction.outdated
     rollout = Rollout(
         name_of(deployment),
-        [ReplacedMachine(name, outdated[of]) for name, of in steps.gone.items() if of in outdated],
+        [
+            ReplacedMachine(name, outdated[of])
+            for name, of in steps.deleted.items()
+            if of in outdated
+        ],
         creates=steps.created,
-        deletes=[name for name, of in steps.gone.items() if of not in outdated],
+        deletes=[name for name, of in steps.deleted.items() if of not in outdated],
         steps=words,
         waits_for_user=prediction.waits and bool(outdated),
         in_place=updating_handlers(objects, "CanUpdateMachineSet") if prediction.may_stay else [],
@@ -73,7 +77,7 @@ def _outcome(
         objects.snapshot[name_of(machine)]
         for some in machines_by_set.values()
         for machine in some
-        if machine.metadata.name in steps.gone
+        if machine.metadata.name in steps.deleted
     )
     remaining, finished = _cleanup(prediction, now)
     new = [
@@ -114,7 +118,7 @@ def _cleanup(prediction: Forecast, now: datetime) -> tuple[list[Document], list[
 class StepDescriptions:
     """Tracks the Machines of MachineSets through the steps of a rollout.
 
-    gone: the MachineSet of each deleted Machine, by name. created: the number of new Machines.
+    deleted: the MachineSet of each deleted Machine, by name. created: the number of new Machines.
     """
 
     def __init__(
@@ -123,7 +127,7 @@ class StepDescriptions:
         self._there = {
             name: deletion_order(some, order, now) for name, some in machines_by_set.items()
         }
-        self.gone: dict[str, str] = {}
+        self.deleted: dict[str, str] = {}
         self.created = 0
 
     def describe(self, step: Step) -> Iterator[str]:
@@ -146,5 +150,5 @@ class StepDescriptions:
         if not there:
             return "a new Machine"
         machine = there.pop(0)
-        self.gone[machine.metadata.name] = name
+        self.deleted[machine.metadata.name] = name
         return f"Machine {machine.metadata.name}"

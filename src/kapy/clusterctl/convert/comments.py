@@ -45,10 +45,10 @@ class _Field:
 class Comments:
     """The comments of a document, in their order."""
 
-    found: tuple[_Comment, ...]
+    comments: tuple[_Comment, ...]
 
     def __bool__(self) -> bool:
-        return bool(self.found)
+        return bool(self.comments)
 
     def insert_into(self, text: str, before: str) -> str:
         """The converted document with the comments inserted. before: the original text."""
@@ -68,7 +68,7 @@ class Comments:
     def _assignments(self, text: str) -> Iterator[tuple[_Comment, Path]]:
         """Each comment with its field."""
         fields = sorted(_fields(text), key=lambda field: field.line)
-        for comment in self.found:
+        for comment in self.comments:
             if comment.trailing:
                 on_line = [field for field in fields if field.line <= comment.line]
                 yield comment, on_line[-1].path if on_line else ()

@@ -84,7 +84,9 @@ class ObjectCopier:
         if self._restorable:
             result = [(ref, uid) for ref, uid, ours in written if ours]
             new = tuple(
-                planned for planned in result if planned not in self._journal.state.made.items()
+                planned
+                for planned in result
+                if planned not in self._journal.state.created_uids.items()
             )
             self._journal.write(*[ObjectCreated(new)] if new else [])
         await bounded_gather(
@@ -227,7 +229,7 @@ def is_created_by_move(journal: Journal, ref: Ref, document: Document) -> bool:
     """Whether the move created this object in its target."""
     if ref in journal.state.prior:
         return False
-    uid = journal.state.made.get(ref)
+    uid = journal.state.created_uids.get(ref)
     return document["metadata"]["uid"] == uid if uid else with_move_mark(journal, document)
 
 

@@ -54,7 +54,7 @@ class Node:
     """An object, or an owner that was referenced but not found (kind and document are None).
 
     owners: each with its owner reference. roots: the objects with which it is moved. below_global:
-    it is below a cluster-scoped object. kept: it also stays in the source.
+    it is below a cluster-scoped object. stays: it also stays in the source.
     """
 
     ref: Ref
@@ -67,7 +67,7 @@ class Node:
     soft_dependents: list[Node] = field(default_factory=list)
     roots: set[Node] = field(default_factory=set)
     below_global: bool = False
-    kept: bool = False
+    stays: bool = False
 
     @property
     def is_global(self) -> bool:
@@ -148,8 +148,8 @@ class Graph:
         waiting = [node]
         while waiting:
             value = waiting.pop()
-            if not value.kept:
-                value.kept = True
+            if not value.stays:
+                value.stays = True
                 waiting += value.dependents
 
     def _owner(self, reference: Document) -> Node:

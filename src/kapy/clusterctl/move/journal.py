@@ -138,17 +138,17 @@ _ENCODER: Final = msgspec.json.Encoder()
 class State:
     """The progress of a move.
 
-    known: the UIDs that the target had before, None until they were read. everything: all objects
+    known_uids: those that the target had before, None until they were read. everything: all objects
     that were ever planned for the target, in their last planned state.
     """
 
     begun: MoveStarted
     paused: set[Ref] = field(default_factory=set)
-    known: frozenset[str] | None = None
+    known_uids: frozenset[str] | None = None
     plans: dict[Leg, Plan] = field(default_factory=dict)
     everything: dict[Ref, PlannedMove] = field(default_factory=dict)
     prior: dict[Ref, Document] = field(default_factory=dict)
-    made: dict[Ref, str] = field(default_factory=dict)
+    created_uids: dict[Ref, str] = field(default_factory=dict)
     verified: set[Leg] = field(default_factory=set)
     removed: bool = False
     turned_back: bool = False
@@ -269,11 +269,11 @@ def _apply(state: State, entry: Any) -> None:
         case PauseStarted():
             state.paused.update(entry.refs)
         case ObjectsKnown():
-            state.known = frozenset(entry.uids)
+            state.known_uids = frozenset(entry.uids)
         case PriorState():
             state.prior.setdefault(entry.ref, entry.document)
         case ObjectCreated():
-            state.made.update(entry.uids)
+            state.created_uids.update(entry.uids)
         case TargetVerified():
             state.verified.add(entry.leg)
         case ObjectRemoved():

@@ -85,7 +85,7 @@ class Mover:
         self.journal.end()
 
     async def _run_forward(self) -> None:
-        if self.journal.state.known is None:
+        if self.journal.state.known_uids is None:
             there = await discover(self._target, self._namespace)
             self.journal.write(ObjectsKnown(tuple(there.nodes)))
         graph = await self._pause_and_read_source()
@@ -193,7 +193,7 @@ class Mover:
         roots = [root.ref for root in node.roots]
         clusters = [ref for ref in roots if ref.group_kind == CLUSTER]
         return (
-            node.uid not in (state.known or ())
+            node.uid not in (state.known_uids or ())
             and all(ref in state.everything for ref in clusters)
             and any(ref in state.everything for ref in roots)
         )

@@ -141,7 +141,7 @@ def _planned_move(node: Node, group: int) -> PlannedMove:
 def _treatment(node: Node) -> Treatment:
     if node.is_global or node.below_global:
         return Treatment.SHARED
-    return Treatment.COPIED if node.kept else Treatment.MOVED
+    return Treatment.COPIED if node.stays else Treatment.MOVED
 
 
 def _reference(owner: Node, document: Document) -> Document:

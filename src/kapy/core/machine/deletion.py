@@ -169,7 +169,7 @@ def _not_deleted(
         return None
     message = "Error deleting Node, please check controller logs for errors"
     scope.set_deleting_condition(Reason.DELETING_NODE, message)
-    remaining = deletion.left(limit, scope.now)
+    remaining = deletion.remaining(limit, scope.now)
     until = DONE
     if remaining is not None and remaining > timedelta(0):
         until = requeue(after=remaining, because="the Node may stay behind")

@@ -94,5 +94,5 @@ def _limit(scope: MachinePoolScope) -> int | None:
 
 def _at_timeout(scope: MachinePoolScope) -> Result:
     """Return a timer for the Node deletion timeout: there is no event at that moment."""
-    remaining = _deletion(scope).left(_limit(scope), scope.now)
+    remaining = _deletion(scope).remaining(_limit(scope), scope.now)
     return DONE if remaining is None else requeue(after=remaining, because=UNREACHABLE)

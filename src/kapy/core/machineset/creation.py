@@ -112,14 +112,14 @@ async def template_of(scope: MachineSetScope, ref: ContractVersionedObjectRefere
 
 @dataclass(slots=True)
 class _Attempt:
-    """The creation of one Machine. made: its clones; kind, reason: the current object, and the
-    v1beta1 reason if it fails.
+    """The creation of one Machine. clones: those created so far; kind, reason: the current object,
+    and the v1beta1 reason if it fails.
     """
 
     name: str
     kind: str = ""
     reason: str = ""
-    made: list[Resource] = field(default_factory=list)
+    clones: list[Resource] = field(default_factory=list)
 
 
 async def _create_one(scope: MachineSetScope, name: str, templates: Templates) -> None:
@@ -143,10 +143,10 @@ async def _make(scope: MachineSetScope, attempt: _Attempt, templates: Templates)
         attempt.reason, attempt.kind = reason, template.kind.removesuffix(SUFFIX)
         clone = _clone(scope, name, template)
         resource = await dependencies.external.resource_of(clone)
-        attempt.made.append(resource)
+        attempt.clones.append(resource)
         await dependencies.client.apply(resource, clone, field_manager=MANAGER)
     *bootstrap, infrastructure = [
-        {"apiGroup": item.group, "kind": item.kind, "name": name} for item in attempt.made
+        {"apiGroup": item.group, "kind": item.kind, "name": name} for item in attempt.clones
     ]
     attempt.reason = V1Beta1Reason.MACHINE_CREATION_FAILED
     attempt.kind = Machine.RESOURCE.kind
@@ -175,7 +175,7 @@ def _clone(scope: MachineSetScope, name: str, template: Template) -> Document:
 async def _clean_up(scope: MachineSetScope, attempt: _Attempt) -> None:
     """Delete the clones of a Machine that cannot be created; only objects of this attempt."""
     dependencies, key = scope.dependencies, Key(scope.namespace, attempt.name)
-    for resource in attempt.made:
+    for resource in attempt.clones:
         clone = dependencies.cache.informer(resource).raw(key)
         if clone is None or not is_owned_by(clone, scope.draft.before):
             continue

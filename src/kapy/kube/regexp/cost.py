@@ -42,10 +42,10 @@ class TimeBudget:
     unless an outer budget already applies.
     """
 
-    __slots__ = ("_token", "left")
+    __slots__ = ("_token", "remaining")
 
     def __init__(self, nanoseconds: int = MAX_NANOSECONDS) -> None:
-        self.left = nanoseconds
+        self.remaining = nanoseconds
         self._token: Token[TimeBudget | None] | None = None
 
     def __enter__(self) -> None:
@@ -58,8 +58,8 @@ class TimeBudget:
 
     def charge(self, nanoseconds: int) -> None:
         """Subtract time. Raises TooCostly if none is left."""
-        self.left -= nanoseconds
-        if self.left < 0:
+        self.remaining -= nanoseconds
+        if self.remaining < 0:
             raise TooCostly(
                 "its patterns take too long on these values: make the patterns simpler "
                 "(fewer and smaller repetitions) or the values shorter"
@@ -78,8 +78,8 @@ def charge_current(steps: int) -> None:
     """Charge one short search to the current object's budget, if there is one."""
     account = _current.get()
     if account is not None:
-        account.left -= STEP * steps
-        if account.left < 0:
+        account.remaining -= STEP * steps
+        if account.remaining < 0:
             account.charge(0)
 
 

@@ -313,19 +313,19 @@ class Plan:
 
     prefix: Sequence[str]
     program: Sequence[str]
-    told: Arguments
+    arguments: Arguments
     environment: Mapping[str, str]
     directory: str
 
     @property
     def command(self) -> list[str]:
         """Return the whole command line."""
-        return [*self.prefix, *self.program, *self.told.values]
+        return [*self.prefix, *self.program, *self.arguments.values]
 
     @property
     def ports(self) -> Mapping[int, int]:
         """Return the program's actual ports by the ports in its configuration."""
-        return self.told.ports
+        return self.arguments.ports
 
     @property
     def digest(self) -> str:

@@ -43,14 +43,14 @@ _MEND_ONCE: Final = (
 
 @dataclass
 class Outcome:
-    """The outcome of one lifecycle. made: the writes that created what existed when the object was
-    done; left: what remained after its deletion.
+    """The outcome of one lifecycle. created: the writes that created the objects which existed when
+    the object was done; remaining: those that remained after its deletion.
     """
 
     done: bool = False
-    gone: bool = False
-    made: list[Write] = field(default_factory=list)
-    left: list[Write] = field(default_factory=list)
+    is_gone: bool = False
+    created: list[Write] = field(default_factory=list)
+    remaining: list[Write] = field(default_factory=list)
     findings: list[Broken] = field(default_factory=list)
 
 
@@ -79,7 +79,7 @@ class FaultComparison:
         good = await self._try_scenario(None, results)
         if good is None:
             return
-        if not (good.done and good.gone):
+        if not (good.done and good.is_gone):
             results.not_run[once] = "not even a day without faults comes to its end"
             return
         for seed in seeds:
@@ -149,18 +149,18 @@ async def _play_lifecycle(
     injector.stop_faults()
     await fixture.settle()
     created = {str(write.key): write for write in fixture.writes() if write.created}
-    day.made = [
+    day.created = [
         write for write in created.values() if not _is_going(await _current_state(fixture, write))
     ]
     day.findings = scenario.faults(fixture)
     if raging:
         injector.start_faults()
     await scenario.end(fixture)
-    day.gone = await _wait_with_and_without_faults(scenario.is_gone, fixture, injector)
+    day.is_gone = await _wait_with_and_without_faults(scenario.is_gone, fixture, injector)
     injector.stop_faults()
     await fixture.settle()
     created = {str(write.key): write for write in fixture.writes() if write.created}
-    day.left = [
+    day.remaining = [
         write for write in created.values() if await _current_state(fixture, write) is not None
     ]
     return day
@@ -207,16 +207,16 @@ def _compare(
         evidence = f"{day}it was never done, also when they were over"
         results.findings[scenario.done].append(Finding("", what, "", evidence, remedy))
         return
-    if twice := _more(bad.made, good.made):
+    if twice := _more(bad.created, good.created):
         evidence = f"{day}there is more than there should be: {quote_writes(twice)}"
         results.findings[scenario.once].append(Finding("", what, "", evidence, _MEND_ONCE))
-    if not bad.gone:
+    if not bad.is_gone:
         evidence = f"{day}it was deleted and never went, also when they were over"
         remedy = "take what is gone already for freed, then remove the finalizer"
         results.findings[scenario.gone].append(
             Finding("", what, "metadata.finalizers", evidence, remedy)
         )
-    elif rest := _more(bad.left, good.left):
+    elif rest := _more(bad.remaining, good.remaining):
         evidence = f"{day}it is gone, and this is not: {quote_writes(rest)}"
         remedy = "find what was made by its name or its label, not by what was noted in a status"
         results.findings[scenario.gone].append(Finding("", what, "", evidence, remedy))

@@ -33,7 +33,7 @@ class GeneratedPatch(NamedTuple):
 class _Change:
     """One JSON patch of a definition: the part that is the same for all templates."""
 
-    given: JSONPatch
+    patch: JSONPatch
     operation: Operation
     source: str
 
@@ -108,7 +108,7 @@ def calculated_value(change: JSONPatch, values: Values) -> Any:
 
 
 def _with_value(change: _Change, number: int, values: Values) -> Operation:
-    patch = change.given
+    patch = change.patch
     if patch.op not in _OPERATIONS_WITH_VALUE or (
         patch.value_from is None and patch.value is not UNSET
     ):

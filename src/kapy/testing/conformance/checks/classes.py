@@ -84,7 +84,7 @@ VARIABLES: Final = Check(_files, _with_variables, _NONE)
 
 @dataclass(frozen=True)
 class _Shared:
-    one: Object
+    object: Object
     first: Object | None
 
 
@@ -104,7 +104,7 @@ def _all_objects(release: Release) -> Iterator[_Shared]:
 def _shared_findings(judged: _Shared) -> Iterator[Finding]:
     if judged.first is not None:
         yield fault(
-            judged.one,
+            judged.object,
             "metadata.name",
             f"is in {judged.first.file}, too",
             "give each class objects of its own: a change of one changes all",

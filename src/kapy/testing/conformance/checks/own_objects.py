@@ -29,7 +29,7 @@ _TELLING: Final = 3
 class _Use:
     """A place where a kind is named. path: the field, "" for the object itself."""
 
-    one: Object
+    object: Object
     path: str
     group: str
     version: str
@@ -134,7 +134,7 @@ def _unknown_kind(judged: tuple[_Use, _Own]) -> Iterator[Finding]:
     if definition is None:
         kinds = ", ".join(sorted(kind for group, kind in own.definitions if group == use.group))
         yield fault(
-            use.one,
+            use.object,
             place,
             f"no CRD of the release has the kind {use.kind} in {use.group}, only {kinds}",
             "name a kind that the release has, or add its CRD",
@@ -145,7 +145,7 @@ def _unknown_kind(judged: tuple[_Use, _Own]) -> Iterator[Finding]:
             served = [name for name, value in definition.versions.items() if value.get("served")]
             has = "is not served" if version else f"is not there, only {', '.join(served)}"
             yield fault(
-                use.one,
+                use.object,
                 ".".join(filter(None, (use.path, "apiVersion"))),
                 f"version {use.version} of {use.kind} {has}",
                 "write a version that the CRD serves",
