@@ -99,14 +99,14 @@ def _section(name: str, item: Mapping[str, Any]) -> str:
 def _circumstances(item: Mapping[str, Any]) -> str:
     machine = item["machine"]
     shares = [run["other_percent"] for run in item["runs"]]
-    known = [share for share in shares if share is not None]
+    measured = [share for share in shares if share is not None]
     count = f"{len(shares)} run{'s' if len(shares) > 1 else ''}"
-    if not known:
+    if not measured:
         other = "how much other work the machine had is not known"
-    elif max(known) > QUIET_PERCENT:
-        other = f"**the machine was not quiet**: other work took up to {max(known):g} % of it"
+    elif max(measured) > QUIET_PERCENT:
+        other = f"**the machine was not quiet**: other work took up to {max(measured):g} % of it"
     else:
-        other = f"other work took at most {max(known):g} % of the machine"
+        other = f"other work took at most {max(measured):g} % of the machine"
     return (
         f"{item['date']}, commit {item['commit'] or 'unknown'}, {count}; {machine['cores']} cores "
         f"({machine['processor']}), {machine['memory_gib']} GiB, Python {machine['python']}, "
