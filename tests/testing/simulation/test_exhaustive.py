@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from kapy.testing.simulation import SCENARIOS, exhaustive, random_runs, shrunk
-from kapy.testing.simulation.forking import always, in_rotation, sample_points
+from kapy.testing.simulation.forking import Selects, always, in_rotation, sample_points
 from kapy.testing.simulation.guided import read_corpus
 
 CORPUS: Final = Path(__file__).with_name("interesting.txt")
@@ -28,25 +28,27 @@ STALE = 15
 """One event in so many is held back."""
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_a_fault_at_every_write(name: str) -> None:
-    """One of the kinds in turn; all of them with `make soak`."""
-    share = SCENARIOS[name].share
-    selects = always if SOAK else sample_points(in_rotation(WRITES), share)
-    verdicts = exhaustive(SCENARIOS[name], SEED, WRITES, selects=selects)
-    failing = [one for one in verdicts if one.violations]
-    assert [shrunk(SCENARIOS[name], SEED, one).story for one in failing[:1]] == []
-    assert len(verdicts) > 10 // share
-
-
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_caches_that_lag_behind(name: str) -> None:
-    every = STALE if SOAK else STALE * SCENARIOS[name].share
-    verdicts = exhaustive(
-        SCENARIOS[name], SEED, ["stale"], selects=lambda point, _: point.number % every == 4
+def selection(share: int) -> Selects:
+    """Return which faults are tried: at a write one of the kinds in turn, or all with `make soak`;
+    and one watch event in so many is held back. share: one such point in so many is tried."""
+    at_writes = always if SOAK else sample_points(in_rotation(WRITES), share)
+    every = STALE if SOAK else STALE * share
+    return lambda point, kind: (
+        point.number % every == 4 if kind == "stale" else at_writes(point, kind)
     )
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_fault_at_every_write_and_caches_that_lag_behind(name: str) -> None:
+    """Both in one run: its processes begin where it is, and it is played once."""
+    share = SCENARIOS[name].share
+    kinds = (*WRITES, "stale")
+    verdicts = exhaustive(SCENARIOS[name], SEED, kinds, selects=selection(share))
     failing = [one for one in verdicts if one.violations]
     assert [shrunk(SCENARIOS[name], SEED, one).story for one in failing[:1]] == []
+    count = sum(one.faults[0].kind == "stale" for one in verdicts)
+    assert len(verdicts) - count > 10 // share
+    assert count > 0
 
 
 @pytest.mark.skipif(not SOAK, reason="takes as long as asked for: make soak")
