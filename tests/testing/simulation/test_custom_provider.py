@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from dataclasses import replace
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,23 +17,11 @@ from kapy.testing.simulation.campaign import shrunk
 from kapy.testing.simulation.custom_provider import NotSimulated, custom_provider, instances
 from kapy.testing.simulation.provider_runs import simulate_provider
 
-ROOT = Path(__file__).resolve().parents[3]
 API = {"apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha1"}
 EXAMPLES = [
     {**API, "kind": "NimbusCluster", "spec": {"region": "south"}},
     {**API, "kind": "NimbusMachine", "spec": {"size": "large"}},
 ]
-
-
-@pytest.fixture
-def nimbus(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The module of the tutorial's provider."""
-    monkeypatch.syspath_prepend(str(ROOT / "examples" / "provider-nimbus"))
-    import_module("nimbus.paper")
-    import_module("nimbus.provider")
-    yield sys.modules["nimbus"]
-    for name in [one for one in sys.modules if one.partition(".")[0] == "nimbus"]:
-        del sys.modules[name]
 
 
 def under_test(nimbus: Any, kinds: tuple[Kind, ...] | None = None) -> ProviderUnderTest:

@@ -1,0 +1,119 @@
+"""A cloud that is slow, fails, and creates twice when it is asked twice."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kapy.kube.errors import Unreachable
+from kapy.sdk import Runtime
+from kapy.testing.simulation import SCENARIOS, Scenario, exhaustive, run
+from kapy.testing.simulation.custom_provider import custom_provider, instances
+from kapy.testing.simulation.forking import in_rotation
+from kapy.testing.simulation.points import Point
+from tests.testing.simulation.test_custom_provider import under_test
+
+KINDS = ("crash-before", "crash-after", "lost-reply")
+
+
+class PublicCloud:
+    """A cloud with servers by ID, which have names that need not be unique.
+
+    seconds: for half of a request. failing: one request in so many is processed, and then answered
+    with an error; 0 for none. looks: whether its client looks for a server before it creates one.
+    """
+
+    def __init__(self, nimbus: Any, seconds: float, failing: int, *, looks: bool) -> None:
+        self._server, self._network = nimbus.cloud.Server, nimbus.cloud.Network
+        self._seconds, self._failing, self._looks = seconds, failing, looks
+        self._requests = self._created = 0
+        self.networks: set[str] = set()
+        self.servers: dict[str, tuple[str, str]] = {}
+
+    async def _request(self) -> None:
+        self._requests += 1
+        await asyncio.sleep(self._seconds)
+
+    async def _reply(self) -> None:
+        is_lost = self._failing and self._requests % self._failing == 0
+        await asyncio.sleep(self._seconds)
+        if is_lost:
+            raise Unreachable("the cloud answers 500")
+
+    async def make_network(self, name: str, region: str) -> Any:
+        await self._request()
+        self.networks.add(name)
+        await self._reply()
+        return self._network(f"{name}.{region}.example.com", 6443)
+
+    async def delete_network(self, name: str) -> bool:
+        await self._request()
+        self.networks.discard(name)
+        await self._reply()
+        return True
+
+    async def make_server(
+        self, network: str, name: str, size: str, version: str, user_data: bytes
+    ) -> Any:
+        if not (self._looks and (network, name) in self.servers.values()):
+            await self._request()
+            self._created += 1
+            self.servers[f"i-{self._created}"] = (network, name)
+            await self._reply()
+        server = next(id_ for id_, key in self.servers.items() if key == (network, name))
+        return self._server(server, "10.0.0.1", running=True)
+
+    async def delete_server(self, network: str, name: str) -> bool:
+        await self._request()
+        for id_ in [one for one, key in self.servers.items() if key == (network, name)][:1]:
+            del self.servers[id_]
+        await self._reply()
+        return (network, name) not in self.servers.values()
+
+
+def scenario(nimbus: Any, name: str, seconds: float, failing: int, *, looks: bool) -> Scenario:
+    class Simulated:
+        def __init__(self) -> None:
+            self.cloud = PublicCloud(nimbus, seconds, failing, looks=looks)
+
+        def add_to(self, runtime: Runtime) -> None:
+            nimbus.provider.add_to(runtime, self.cloud)
+
+        def inventory(self) -> list[str]:
+            return [*self.cloud.networks, *self.cloud.servers]
+
+    provider = custom_provider(under_test(nimbus), instances(Simulated))
+    return replace(SCENARIOS[name], provider=provider)
+
+
+def at_provider(point: Point, kind: str) -> bool:
+    return point.manager == "provider" and in_rotation(KINDS)(point, kind)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("seconds", "failing"), [(8.0, 0), (0.1, 3)], ids=["a slow cloud", "a failing cloud"]
+)
+@pytest.mark.parametrize("name", ["scale-workers", "delete"])
+def test_crashes_leave_nothing_twice(nimbus: Any, name: str, seconds: float, failing: int) -> None:
+    careful = scenario(nimbus, name, seconds, failing, looks=True)
+    verdicts = exhaustive(careful, 0, KINDS, selects=at_provider)
+    assert [one for one in verdicts if one.violations] == []
+    assert len(verdicts) >= 3
+
+
+@pytest.mark.slow
+def test_a_provider_that_asks_twice_is_found(nimbus: Any) -> None:
+    careless = scenario(nimbus, "scale-workers", 8.0, 0, looks=False)
+    verdicts = exhaustive(careless, 0, KINDS, selects=lambda point, _: point.manager == "provider")
+    failing = [one for one in verdicts if one.violations]
+    assert {one.violations[0].rule for one in failing} == {"cloud"}
+
+
+@pytest.mark.slow
+def test_a_failing_cloud_keeps_every_rule(nimbus: Any) -> None:
+    outcome = run(scenario(nimbus, "create", 0.1, 2, looks=True), 0)
+    assert outcome.violations == []
