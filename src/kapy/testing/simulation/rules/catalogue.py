@@ -119,22 +119,28 @@ class Referee:
 
     def _on_etcd(self, cluster: Key, etcd: DurableEtcd, what: str) -> None:
         self._world.trace.add("etcd", cluster=str(cluster), does=what)
-        owner = self._scene.view.get("Cluster", cluster.name)
-        planes = self._scene.view.all("KubeadmControlPlane")
-        if owner is None or is_deleting(owner) or not planes or is_deleting(planes[0]):
+        owner, plane = self._owners(cluster)
+        if owner is None or is_deleting(owner) or plane is None or is_deleting(plane):
             return
-        if any(map(_has_others_etcd, planes)):
+        if _has_others_etcd(plane):
             return
         if not etcd.has_quorum:
             state = f"{etcd.alive} of {len(etcd.members)} members run"
             self.report(ETCD_QUORUM, f"etcd of {cluster.name} lost its quorum ({state}): {what}")
-        most = max(replicas_of(one) for one in planes) + 1
+        most = replicas_of(plane) + 1
         if len(etcd.members) > max(most, 2) and "joined" in what:
             self.report(ETCD_SIZE, f"etcd has {len(etcd.members)} members, more than {most}")
 
     def _on_etcd_request(self, cluster: Key) -> None:
-        if any(map(_has_others_etcd, self._scene.view.all("KubeadmControlPlane"))):
+        _, plane = self._owners(cluster)
+        if plane is not None and _has_others_etcd(plane):
             self.report(OTHERS_ETCD, f"etcd of {cluster.name} was asked, which belongs to others")
+
+    def _owners(self, cluster: Key) -> tuple[Document | None, Document | None]:
+        """Return a Cluster and its control plane, None for what does not exist."""
+        owner = self._scene.view.get("Cluster", cluster.name)
+        reference = {} if owner is None else owner["spec"].get("controlPlaneRef") or {}
+        return owner, self._scene.view.get("KubeadmControlPlane", reference.get("name", ""))
 
 
 def _has_others_etcd(plane: Document) -> bool:

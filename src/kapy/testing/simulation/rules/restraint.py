@@ -160,7 +160,11 @@ def _locks(scene: Scene) -> Iterator[str]:
             yield f"Machine {holder}, which is gone, holds the init lock of {cluster}"
         for machine in scene.view.all("Machine"):
             name = machine["metadata"]["name"]
-            if name != holder and machine["spec"]["bootstrap"].get("dataSecretName"):
+            if (
+                cluster_name_of(machine) == cluster
+                and name != holder
+                and machine["spec"]["bootstrap"].get("dataSecretName")
+            ):
                 yield f"the init lock of {cluster} is held although Machine {name} has joined"
 
 

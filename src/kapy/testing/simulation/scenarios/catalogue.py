@@ -18,6 +18,7 @@ from kapy.testing.simulation.scenarios.manifests import (
     cluster_class,
     plain_cluster,
 )
+from kapy.testing.simulation.scenarios.many import MANY
 from kapy.testing.simulation.scenarios.restraint import RESTRAINT
 from kapy.testing.simulation.scenarios.scenario import Scenario
 from kapy.testing.simulation.scenarios.shapes import SHAPES
@@ -201,6 +202,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         *SHAPES,
         *HOOKED,
         *YEARS,
+        *MANY,
     )
 }
 

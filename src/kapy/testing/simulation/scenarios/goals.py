@@ -11,9 +11,9 @@ from kapy.testing.simulation.user import View, condition_of, is_true
 Goal = Callable[[View], bool]
 
 
-def cluster_is_available(view: View) -> bool:
-    """Whether the cluster is Available, and nothing is rolled out, scaled or deleted."""
-    cluster = view.get("Cluster", CLUSTER)
+def is_available(view: View, name: str = CLUSTER) -> bool:
+    """Whether a cluster is Available, and nothing is rolled out, scaled or deleted."""
+    cluster = view.get("Cluster", name)
     if cluster is None or not is_true(cluster, "Available"):
         return False
     for name in ("RollingOut", "ScalingUp", "ScalingDown", "Remediating"):
@@ -30,7 +30,7 @@ def available_with(control_planes: int, workers: int, *, version: str = "") -> G
     def holds(view: View) -> bool:
         machines = view.machines()
         return (
-            cluster_is_available(view)
+            is_available(view)
             and len(view.machines(control_plane=True)) == control_planes
             and len(view.machines(control_plane=False)) == workers
             and all(not one["metadata"].get("deletionTimestamp") for one in machines)
