@@ -111,6 +111,7 @@ FINDERS: Final[Mapping[str, str]] = {
     ),
     "a leader gives up later than others may take its Lease": "leaders@lease-down@core:w10",
     "a Lease that is held is taken": "leaders",
+    "a candidate trusts the clock of the leader": "leaders@candidate-behind@core:w9",
     "the Lease of another leader is renewed": "leaders@stopped@core:w10",
     "a MachinePool goes before its infrastructure": "delete-pool",
     "a kubeconfig's certificate is not renewed": "clock-jump",

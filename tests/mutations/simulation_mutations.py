@@ -191,6 +191,14 @@ ELECTIONS: Final = (
         UNDISTURBED,
     ),
     Mutation(
+        "a candidate trusts the clock of the leader",
+        "engine/leases.py",
+        "        self._since = asyncio.get_running_loop().time()\n",
+        "        renewed = __import__('datetime').datetime.fromisoformat(spec['renewTime'])\n"
+        "        self._since = renewed.timestamp() - 1767225600.0\n",
+        UNDISTURBED,
+    ),
+    Mutation(
         "a Lease that is held is taken",
         "engine/leadership.py",
         "if holder != self.terms.identity and self._seen.remaining(self.terms.duration) > 0:",

@@ -95,13 +95,15 @@ class ManagerState:
 
 class Process(Protocol):
     """The process whose requests a network carries. stopped_until: until when it stands still.
-    lease_down_until: until when its requests about its Lease are lost."""
+    lease_down_until: until when its requests about its Lease are lost. clock_error: what its clock
+    is ahead of those of the manager's other processes."""
 
     manager: str
     is_alive: bool
     state: ManagerState
     stopped_until: float
     lease_down_until: float
+    clock_error: timedelta
 
     def crash(self) -> None:
         """End the process at once."""
@@ -286,10 +288,10 @@ class ManagerNetwork(ProcessNetwork):
                 self._shared.surroundings.restore_server()
             case "lease-down":
                 self._process.lease_down_until = loop_time() + LATE
-            case "clock-ahead":
-                self._process.state.clock_error += CLOCK_JUMP
-            case "clock-behind":
-                self._process.state.clock_error -= CLOCK_JUMP
+            case _ if kind in _JUMPS:
+                of_all, jump = _JUMPS[kind]
+                clock = self._process.state if of_all else self._process
+                clock.clock_error += jump
 
     async def _crash_before(self, _: Request) -> Reply:
         self._process.crash()
@@ -333,6 +335,14 @@ class ManagerNetwork(ProcessNetwork):
         events = _Events(reply.body, self._process, self._shared)
         return Reply(reply.status, events, reply.headers)
 
+
+_JUMPS: Final = {
+    "clock-ahead": (True, CLOCK_JUMP),
+    "clock-behind": (True, -CLOCK_JUMP),
+    "candidate-ahead": (False, CLOCK_JUMP),
+    "candidate-behind": (False, -CLOCK_JUMP),
+}
+"""Faults of clocks: whether all processes of the manager have it, and the jump."""
 
 _ERRORS: Final[dict[str, ApiError]] = {
     "conflict": Conflict("the object has been modified; please apply your changes again"),

@@ -86,6 +86,8 @@ FAULT_KINDS: Final[Mapping[str, FaultKind]] = {
         _kind("stopped", "the process was stopped for a minute (SIGSTOP)", _W),
         _kind("clock-ahead", "the clock of the manager jumped an hour ahead", _W),
         _kind("clock-behind", "the clock of the manager jumped an hour back", _W),
+        _kind("candidate-ahead", "the clock of this process alone jumped an hour ahead", _W),
+        _kind("candidate-behind", "the clock of this process alone jumped an hour back", _W),
         _kind("restored", "the API server was restored, and resourceVersions went back", _W, _R),
         _kind("stale", "the watch showed nothing new for 20 seconds", _E),
         _kind("expired", "the watch ended with 410, and the manager listed again", _E),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from random import Random
 from typing import Final
 
@@ -95,6 +95,7 @@ class ManagerProcess:
         self.is_alive = True
         self.stopped_until = -1.0
         self.lease_down_until = -1.0
+        self.clock_error = timedelta()
         self.elector: LeaderElector | None = None
         self.before_request: Callable[[], None] = lambda: None
         self.runtime: Runtime | None = None
@@ -156,7 +157,7 @@ class ManagerProcess:
 
     def _now(self) -> datetime:
         """Return the time by the clock of this process's machine."""
-        return self._shared.clock() + self.state.clock_error
+        return self._shared.clock() + self.state.clock_error + self.clock_error
 
     def _add_provider(self, runtime: Runtime) -> Mapping[str, Service]:
         assert self._shared.provider is not None
