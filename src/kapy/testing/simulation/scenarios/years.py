@@ -53,5 +53,6 @@ YEARS: Final = (
         _clock_jump,
         _lasting_1_1,
         1400,
+        share=4,
     ),
 )
