@@ -173,6 +173,8 @@ async def test_the_last_progress_is_cached_for_the_same_update() -> None:
     assert progress_memo.get(key, "that") is None
     await asyncio.sleep(6)
     assert progress_memo.get(key, "this") is None
+    progress_memo.put(key, "this", Progress(1e-9, "less than a timer can tell"))
+    assert progress_memo.get(key, "this") is None
     progress_memo.put(key, "this", progress)
     progress_memo.forget(key)
     assert progress_memo.get(key, "this") is None

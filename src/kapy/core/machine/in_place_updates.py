@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import NamedTuple, Protocol
 
 from kapy.kube import Document, Key
@@ -44,7 +45,9 @@ class ProgressMemo:
         if response is None or response[0] != about:
             return None
         seconds = response[1] - asyncio.get_running_loop().time()
-        return response[2]._replace(retry_after=seconds) if seconds > 0 else None
+        if timedelta(seconds=seconds) <= timedelta(0):  # less than a microsecond is no time
+            return None
+        return response[2]._replace(retry_after=seconds)
 
     def put(self, machine: Key, about: object, progress: Progress) -> None:
         """Remember a progress that requested another call."""
