@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from kapy.api.machine import Machine
 from kapy.kube.errors import Expired, Unreachable
 from kapy.kube.names import NODES
 from kapy.testing.provider_bench import key
@@ -45,6 +46,19 @@ async def test_a_machine_that_was_starting_is_up_in_the_end(moment: float) -> No
         await plane.ready("cp")
         client = await plane.workload("blue")
         assert len((await client.list(NODES)).items) == 1
+
+
+async def test_the_last_machine_answers_after_a_restart_while_it_is_drained() -> None:
+    async with in_memory_plane() as plane:
+        await plane.running("blue", workers=1)
+        client, machine = plane.bench.client, key("blue-cp")
+        held = {"metadata": {"finalizers": ["example.com/drain"]}}
+        await client.patch(Machine.RESOURCE, machine, held)
+        await client.delete(Machine, machine)
+        await plane.restart()
+        await settled()
+        workload = await plane.workload("blue")
+        assert len((await workload.list(NODES)).items) == 2
 
 
 async def test_after_a_restart_no_address_is_given_twice() -> None:

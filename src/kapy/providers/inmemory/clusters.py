@@ -61,6 +61,11 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
         if (workload := self._in_memory.get(member.cluster)) is not None:
             workload.register(member.key.name)
 
+    async def drain(self, member: Member) -> None:
+        """Keep the member: after a restart it is a member by this call alone, and the last one of
+        a cluster has to answer until its Machine is gone."""
+        await self.register(member)
+
     async def deregister(self, member: Member) -> None:
         if (workload := self._in_memory.get(member.cluster)) is not None:
             workload.deregister(member.key.name)
