@@ -29,9 +29,9 @@ async def told(hands: Hands) -> list[str]:
     return [event["message"] for event in events if event["reason"] == "ControlPlaneUnreachable"]
 
 
-async def lost(hands: Hands) -> None:
-    """A control plane that was initialized, whose only Machine is gone; nobody has reached the
-    workload cluster since the program started."""
+async def isolated(hands: Hands) -> Machine:
+    """A control plane that was initialized, of one Machine; nobody has reached the workload
+    cluster since the program started."""
     client, hands.hold_new = hands.plane.client, True
     await hands.start()
     await asyncio.sleep(5)
@@ -40,6 +40,13 @@ async def lost(hands: Hands) -> None:
     await client.patch(resource, CONTROL_PLANE, status, subresource="status")
     await asyncio.sleep(1)
     (only,) = await hands.machines()
+    return only
+
+
+async def lost(hands: Hands) -> None:
+    """The same, after its only Machine is gone."""
+    only = await isolated(hands)
+    client = hands.plane.client
     await client.delete(Machine, only.key)
     no_hook = {"metadata": {"annotations": {Annotation.KCP_CLEANUP_HOOK: None}}}
     await client.patch(Machine.RESOURCE, only.key, no_hook)
@@ -74,6 +81,20 @@ async def test_scaling_continues_when_the_connection_is_back(hands: Hands) -> No
     await until(hands, lambda kcp: UNREACHABLE in message_of(kcp))
     hands.plane.reachable = True
     await until(hands, lambda kcp: UNREACHABLE not in message_of(kcp))
+
+
+async def test_a_drained_machine_that_cannot_be_released_is_reported(hands: Hands) -> None:
+    only = await isolated(hands)
+    await asyncio.sleep(3600)
+    assert await told(hands) == []
+    await hands.plane.client.delete(Machine, only.key)
+    await asyncio.sleep(3600)
+    (waiting,) = await hands.machines()
+    assert waiting.metadata.uid == only.metadata.uid
+    assert 1 <= len(await told(hands)) <= 2
+    hands.plane.reachable = True
+    await asyncio.sleep(60)
+    assert only.metadata.uid not in [machine.metadata.uid for machine in await hands.machines()]
 
 
 async def test_nothing_is_reported_of_scaling_where_nothing_waits(hands: Hands) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.remote.cluster_cache import ATTEMPTS, NotConnected
+from kapy.sdk.machine_control_plane import waits_for_hook
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +24,7 @@ def report_missing_connection(
     """Record what the next step waits for. An event and a log line report it once, unless the
     connection may be restored at any moment."""
     plane.not_connected = str(error)
-    if len(plane.machines) == plane.desired_replicas and not plane.machines_to_replace:
+    if not _waits(plane):
         return  # conditions report the connection; no step waits for it
     if dependencies.remote.health(plane.cluster.key).failures < ATTEMPTS:
         return
@@ -34,6 +35,17 @@ def report_missing_connection(
     log.warning("KubeadmControlPlane %s: %s", plane.kcp.key, text)
     dependencies.recorder.warning(
         plane.kcp, "ControlPlaneUnreachable", f"Waiting to continue: {text}"
+    )
+
+
+def _waits(plane: ControlPlane) -> bool:
+    """Return whether a step waits for the connection: to scale, to roll out, or to let a drained
+    Machine go, whose etcd member leaves first.
+    """
+    return (
+        len(plane.machines) != plane.desired_replicas
+        or bool(plane.machines_to_replace)
+        or any(map(waits_for_hook, plane.machines))
     )
 
 
