@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Final
@@ -34,7 +35,7 @@ from kapy.apps.built_in import add_statuses, install_inventory, install_pod
 from kapy.apps.built_in_pod import ManagerPod
 from kapy.apps.clock_watch import ClockWatch, steady_clock
 from kapy.apps.controller_rights import limit_rights
-from kapy.apps.controllers import add_controllers
+from kapy.apps.controllers import Controllers, add_controllers
 from kapy.apps.conversion import convert_documents, first_supported
 from kapy.apps.credentials import Credentials, issue_credentials
 from kapy.apps.definitions import install_definitions
@@ -173,9 +174,7 @@ async def _start(
         _serve_calls(server, controllers.calls)
     if settings.inventory:
         add_statuses(runtime)
-        if "infrastructure-dev" not in settings.controllers.disabled_managers:
-            server.kubelet_requests = ManagerPod(controllers.in_memory)
-            await install_pod(client, clock())
+        await _add_pod(client, server, settings, controllers, clock())
     access = pages = None
     if settings.serving is not None and credentials is not None:
         access, pages = await stack.enter_async_context(
@@ -200,19 +199,20 @@ async def _start(
     watch.compare(server.store.last_written)
     await stack.enter_async_context(run_services(**services))
     await wait_until_working(runtime)
-    stack.callback(
-        server.health.begin_shutdown
-    )  # ended first, so that no client is sent here any more
+    # Its end comes first, so that no client is sent here any more.
+    stack.callback(server.health.begin_shutdown)
     return ManagementPlane(
-        server,
-        runtime,
-        controllers.cluster_cache,
-        client,
-        processes,
-        access,
-        watch,
-        pages,
+        server, runtime, controllers.cluster_cache, client, processes, access, watch, pages
     )
+
+
+async def _add_pod(
+    client: Client, server: Server, settings: Settings, controllers: Controllers, now: datetime
+) -> None:
+    """Create the Pod of the in-memory clusters' manager, and answer its kubelet's requests."""
+    if "infrastructure-dev" not in settings.controllers.disabled_managers:
+        server.kubelet_requests = ManagerPod(controllers.in_memory)
+        await install_pod(client, now)
 
 
 async def _install(client: Client, settings: Settings) -> None:
