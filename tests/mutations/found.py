@@ -115,6 +115,11 @@ FINDERS: Final[Mapping[str, str]] = {
     "the Lease of another leader is renewed": "leaders@stopped@core:w10",
     "a MachinePool goes before its infrastructure": "delete-pool",
     "a kubeconfig's certificate is not renewed": "clock-jump",
+    "a move does not pause the source": "move",
+    "a move leaves the target paused": "move",
+    "a move keeps the UIDs of owners in the source": "move",
+    "a move leaves objects in the source": "move",
+    "a resumed move does not pause the source again": "move@crash-before@mover:w1",
     "a step of the clock is undone until the next request": "clock-jump",
     "Nodes are unknown while a connection gets another kubeconfig": "clock-jump",
 }

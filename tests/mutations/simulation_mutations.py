@@ -180,6 +180,45 @@ YEARS: Final = (
     ),
 )
 
+MOVES: Final = (
+    Mutation(
+        "a move does not pause the source",
+        "clusterctl/move/pausing.py",
+        '    log(1, f"Pausing the {side} cluster")\n'
+        "    await _set(client, chosen, CLUSTER, log, paused=True)\n",
+        '    log(1, f"Pausing the {side} cluster")\n',
+        UNDISTURBED,
+    ),
+    Mutation(
+        "a move leaves the target paused",
+        "clusterctl/move/mover.py",
+        "        await pausing.resume(self._target, state.paused, self._tell)\n",
+        "",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "a move keeps the UIDs of owners in the source",
+        "clusterctl/move/copying.py",
+        '{**reference, "uid": existing[ref]["metadata"]["uid"]} for ref, reference',
+        "dict(reference) for ref, reference",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "a move leaves objects in the source",
+        "clusterctl/move/removal.py",
+        "    for group in reversed(plan.groups()):\n        moved",
+        "    for group in reversed(plan.groups()[2:]):\n        moved",
+        UNDISTURBED,
+    ),
+    Mutation(
+        "a resumed move does not pause the source again",
+        "clusterctl/move/mover.py",
+        "            await self._pause_source(state.paused)\n",
+        "            self._pausing_done.update(state.paused)\n",
+        UNDISTURBED,
+    ),
+)
+
 ELECTIONS: Final = (
     Mutation(
         "a leader gives up later than others may take its Lease",
@@ -214,4 +253,4 @@ ELECTIONS: Final = (
     ),
 )
 
-SIMULATED: Final = (*WAITS, *RESTRAINT, *OWNERSHIP, *WRITES, *CLOCKS, *YEARS, *ELECTIONS)
+SIMULATED: Final = (*WAITS, *RESTRAINT, *OWNERSHIP, *WRITES, *CLOCKS, *YEARS, *MOVES, *ELECTIONS)

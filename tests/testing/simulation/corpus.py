@@ -57,6 +57,12 @@ CORPUS: Final = (
         "a restored API server looked as if every object had been deleted",
     ),
     Entry("create", 0, "restored@control-plane:r3", "a Secret was hidden after a restore"),
+    Entry(
+        "move",
+        0,
+        "crash-after@mover:w20,lost-reply@mover:w60,crash-before@mover:w90,stale@core:e9",
+        "a move that is resumed twice",
+    ),
     Entry("leaders", 0, "stopped@core:w40", "a write that was begun before the lease was lost"),
     Entry(
         "pool",

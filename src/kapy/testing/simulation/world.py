@@ -81,7 +81,7 @@ class World:
     kind; a provider's kinds have the names of those whose place they take. extension: of this run,
     None without one. broken_nodes: since when Nodes fail, by name. is_lost: too many rules are
     broken to go on. replicas: processes of each manager. leaders: who led at the same time.
-    clock_jump: what all clocks have jumped ahead.
+    clock_jump: what all clocks have jumped ahead. reports: what a scenario found wrong in a move.
     """
 
     def __init__(
@@ -94,6 +94,7 @@ class World:
     ) -> None:
         self.replicas = replicas
         self.leaders: list[str] = []
+        self.reports: list[str] = []
         self.seed = seed
         self.provider = provider
         self.instance = None if provider is None else provider.new()

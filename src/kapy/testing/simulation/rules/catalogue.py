@@ -34,6 +34,7 @@ SAME_END: Final = Rule("same-end", "The end is that of the undisturbed run.")
 QUIESCENCE: Final = Rule("quiescence", "Nothing is written once all is done.")
 NO_HOT_LOOP: Final = Rule("no-hot-loop", "Reconciles and requests stay within a bound.")
 IDLE: Final = Rule("idle", "Nobody works while nothing changes.")
+MOVED: Final = Rule("moved", "A move loses and creates nothing; one side reconciles.")
 CLOUD: Final = Rule("cloud", "The provider's cloud has nothing more, and nothing less.")
 PROMPT: Final = Rule("prompt", "Without a fault the goals are reached within the scenario's time.")
 
@@ -55,6 +56,7 @@ RULES: Final[tuple[Rule, ...]] = (
     NO_HOT_LOOP,
     IDLE,
     PROMPT,
+    MOVED,
     CLOUD,
 )
 
@@ -91,6 +93,8 @@ class Referee:
                 self.report(rule, text)
         for text in self._world.leaders:
             self.report(ONE_LEADER, text)
+        for text in self._world.reports:
+            self.report(MOVED, text)
         for text in self._world.failures:
             self.report(NO_FAILURE, text)
 

@@ -107,7 +107,7 @@ def _init_once(scene: Scene, write: Write) -> Iterator[str]:
 
 def _finalizers(scene: Scene, write: Write) -> Iterator[str]:
     check = _GOING.get(write.kind)
-    if write.new is None and check is not None:
+    if write.new is None and check is not None and not write.is_removed_by_move:
         yield from check(scene, write)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from kapy.apiserver.store.watch_cache import WriteEvent
+from kapy.clusterctl.move.removal import DELETE_FOR_MOVE
 from kapy.kube import Document, Key
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
 from kapy.testing.simulation.user import NAMESPACE, View
@@ -47,8 +48,18 @@ class Write:
         return self.old is None
 
     @property
+    def is_removed_by_move(self) -> bool:
+        """Return whether a move removes the object, which exists elsewhere now."""
+        return DELETE_FOR_MOVE in (self.document["metadata"].get("annotations") or {})
+
+    @property
     def begins_deletion(self) -> bool:
-        """Return whether the deletion of the object was requested by this write."""
+        """Return whether the deletion of the object was requested by this write.
+
+        A move removes objects without it.
+        """
+        if self.is_removed_by_move:
+            return False
         if self.old is None or is_deleting(self.old):
             return False
         return self.new is None or is_deleting(self.new)

@@ -19,6 +19,7 @@ from kapy.testing.simulation.scenarios.manifests import (
     plain_cluster,
 )
 from kapy.testing.simulation.scenarios.many import MANY
+from kapy.testing.simulation.scenarios.moved import MOVED
 from kapy.testing.simulation.scenarios.restraint import RESTRAINT
 from kapy.testing.simulation.scenarios.scenario import Scenario
 from kapy.testing.simulation.scenarios.shapes import SHAPES
@@ -203,6 +204,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         *HOOKED,
         *YEARS,
         *MANY,
+        *MOVED,
     )
 }
 
