@@ -63,6 +63,7 @@ CORPUS: Final = (
         "crash-after@mover:w20,lost-reply@mover:w60,crash-before@mover:w90,stale@core:e9",
         "a move that is resumed twice",
     ),
+    Entry("delete-machines", 4061, "", "a new Machine has the name of a deleted one"),
     Entry("leaders", 0, "stopped@core:w40", "a write that was begun before the lease was lost"),
     Entry(
         "pool",

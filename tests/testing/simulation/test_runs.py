@@ -78,6 +78,13 @@ def test_a_planted_bug_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no-orphan" in rules
 
 
+def test_a_rule_that_fails_itself_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kapy.testing.simulation.rules.machines._minor", None)
+    [found] = run(CREATE, 0).violations
+    assert found.rule == "no-failure"
+    assert "the rule version-skew failed: TypeError" in found.text
+
+
 def test_a_scenario_that_fails_by_itself_is_no_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(creation, "create_machine", None)
     monkeypatch.setattr("kapy.testing.simulation.user.PATIENCE", 30.0)

@@ -14,6 +14,7 @@ from kapy.testing.simulation.rules.lifecycle import LIFECYCLE_RULES
 from kapy.testing.simulation.rules.machines import MACHINE_RULES
 from kapy.testing.simulation.rules.restraint import RESTRAINT_RULES, pod_violation
 from kapy.testing.simulation.rules.rule import (
+    Check,
     Rule,
     Scene,
     Violation,
@@ -107,8 +108,15 @@ class Referee:
         write = Write(kind, event.name, event, new, event.previous)
         for rule in RULES:
             if rule.check is not None:
-                for text in rule.check(self._scene, write):
-                    self.report(rule, text)
+                self._check(rule, rule.check, write)
+
+    def _check(self, rule: Rule, check: Check, write: Write) -> None:
+        """Check a write. The store drops errors of its listeners, so a rule's own is reported."""
+        try:
+            for text in check(self._scene, write):
+                self.report(rule, text)
+        except Exception as error:
+            self.report(NO_FAILURE, f"the rule {rule.name} failed: {error!r}")
 
     def _on_open(self, workload: WorkloadCluster) -> None:
         etcd = workload.etcd

@@ -160,9 +160,9 @@ def _victims(scene: Scene) -> set[str]:
 
 
 def _version_skew(scene: Scene, write: Write) -> Iterator[str]:
-    if write.kind != "Machine" or not write.is_new:
-        return
     machine = write.document
+    if write.kind != "Machine" or not write.is_new or "version" not in machine["spec"]:
+        return  # Machines of a pool have no version
     cluster = cluster_name_of(machine)
     others = [
         _minor(one)

@@ -93,13 +93,15 @@ async def _upgrade_workers(user: User) -> None:
     old = _names(user, control_plane=False)
     version = {"spec": {"template": {"spec": {"version": "v1.34.1"}}}}
     await user.patch("MachineDeployment", WORKERS, version)
-    await user.until("all workers are new", without(old, available_with(1, 2)))
+    await user.until("all workers are new", without(user.view, old, available_with(1, 2)))
 
 
 async def _upgrade_control_plane(user: User) -> None:
     old = _names(user, control_plane=True)
     await user.patch("KubeadmControlPlane", CONTROL_PLANE, {"spec": {"version": NEW}})
-    await user.until("all control planes are new", without(old, available_with(3, 0, version=NEW)))
+    await user.until(
+        "all control planes are new", without(user.view, old, available_with(3, 0, version=NEW))
+    )
 
 
 async def _upgrade_class(user: User) -> None:
@@ -111,7 +113,7 @@ async def _change_class(user: User) -> None:
     old = _names(user, control_plane=False)
     variables = [{"name": "label", "value": "brown"}]
     await user.patch("Cluster", CLUSTER, {"spec": {"topology": {"variables": variables}}})
-    await user.until("the worker is new", without(old, available_with(1, 1)))
+    await user.until("the worker is new", without(user.view, old, available_with(1, 1)))
 
 
 async def _rebase(user: User) -> None:
@@ -134,20 +136,23 @@ async def _rebase(user: User) -> None:
 async def _remediate_worker(user: User) -> None:
     victim = _names(user, control_plane=False)[0]
     user.break_node(CLUSTER, victim)
-    await user.until("the worker is replaced", without([victim], available_with(1, 2)))
+    await user.until("the worker is replaced", without(user.view, [victim], available_with(1, 2)))
 
 
 async def _remediate_control_plane(user: User) -> None:
     victim = _names(user, control_plane=True)[0]
     user.break_node(CLUSTER, victim)
-    await user.until("the control plane is replaced", without([victim], available_with(3, 0)))
+    await user.until(
+        "the control plane is replaced", without(user.view, [victim], available_with(3, 0))
+    )
 
 
 async def _delete_machines(user: User) -> None:
     victims = _names(user, control_plane=True)[:2]
+    goal = without(user.view, victims, available_with(3, 0))
     for name in victims:
         await user.delete("Machine", name)
-    await user.until("both are replaced", without(victims, available_with(3, 0)))
+    await user.until("both are replaced", goal)
 
 
 async def _delete(user: User) -> None:

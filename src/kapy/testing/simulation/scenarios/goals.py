@@ -41,12 +41,16 @@ def available_with(control_planes: int, workers: int, *, version: str = "") -> G
     return holds
 
 
-def without(names: list[str], goal: Goal) -> Goal:
-    """Return a goal that needs that some Machines are gone."""
+def without(view: View, names: list[str], goal: Goal) -> Goal:
+    """Return a goal that needs that some Machines are gone, which exist now.
+
+    Others may have got their names.
+    """
+    uids = {one["metadata"]["uid"] for one in view.machines() if one["metadata"]["name"] in names}
 
     def holds(view: View) -> bool:
-        there = {one["metadata"]["name"] for one in view.machines()}
-        return there.isdisjoint(names) and goal(view)
+        there = {one["metadata"]["uid"] for one in view.machines()}
+        return there.isdisjoint(uids) and goal(view)
 
     return holds
 

@@ -60,7 +60,7 @@ async def _grow_and_heal(user: User) -> None:
     await user.until("there are three control plane machines", available_with(3, 2))
     victim = _workers(user.view)[0]
     user.break_node(CLUSTER, victim)
-    await user.until("the worker is replaced", without([victim], available_with(3, 2)))
+    await user.until("the worker is replaced", without(user.view, [victim], available_with(3, 2)))
 
 
 async def _drain(user: User) -> None:
@@ -69,7 +69,7 @@ async def _drain(user: User) -> None:
     await user.delete("Machine", victim)
     await user.until("the drain waits for the budget", deletion_waits_for(victim, "evict"))
     await user.apply_there(CLUSTER, [budget(3)])
-    await user.until("the worker is replaced", without([victim], available_with(1, 2)))
+    await user.until("the worker is replaced", without(user.view, [victim], available_with(1, 2)))
 
 
 async def _pause(user: User) -> None:
@@ -84,7 +84,9 @@ async def _pause(user: User) -> None:
     await user.delete("Machine", victim)
     await user.sleep(PAUSE_GRACE)
     await user.patch("Cluster", CLUSTER, {"spec": {"paused": False}})
-    await user.until("there are two other workers", without([victim], available_with(1, 2)))
+    await user.until(
+        "there are two other workers", without(user.view, [victim], available_with(1, 2))
+    )
 
 
 async def _outage(user: User) -> None:
@@ -94,7 +96,9 @@ async def _outage(user: User) -> None:
     user.break_node(CLUSTER, second)
     await user.sleep(PAUSE_GRACE)
     user.mend_node(CLUSTER, second)
-    await user.until("the other worker is replaced", without([first], available_with(1, 3)))
+    await user.until(
+        "the other worker is replaced", without(user.view, [first], available_with(1, 3))
+    )
 
 
 async def _restart(user: User) -> None:

@@ -89,7 +89,9 @@ async def _external_etcd(user: User) -> None:
     """Upgrade and shrink a control plane whose etcd belongs to others."""
     old = [one["metadata"]["name"] for one in user.view.machines(control_plane=True)]
     await user.patch("KubeadmControlPlane", CONTROL_PLANE, {"spec": {"version": NEW}})
-    await user.until("all control planes are new", without(old, available_with(3, 0, version=NEW)))
+    await user.until(
+        "all control planes are new", without(user.view, old, available_with(3, 0, version=NEW))
+    )
     await user.patch("KubeadmControlPlane", CONTROL_PLANE, {"spec": {"replicas": 1}})
     await user.until("there is one control plane machine", available_with(1, 0))
 
@@ -107,7 +109,7 @@ async def _volumes(user: User) -> None:
     await user.delete("Machine", victim)
     await user.until("the deletion waits for the volume", deletion_waits_for(victim, "volumes"))
     await user.delete_there(CLUSTER, ATTACHMENTS, "grass")
-    await user.until("the worker is replaced", without([victim], available_with(1, 2)))
+    await user.until("the worker is replaced", without(user.view, [victim], available_with(1, 2)))
 
 
 SHAPES: Final = (

@@ -36,7 +36,7 @@ async def _clock_jump(user: User) -> None:
     old = [one["metadata"]["name"] for one in user.view.machines(control_plane=True)]
     workers = {one["metadata"]["name"] for one in user.view.machines(control_plane=False)}
     user.jump_clocks(JUMP)
-    goal = without(old, available_with(1, 1))
+    goal = without(user.view, old, available_with(1, 1))
     await user.until(
         "the control plane has new certificates, and the worker stays",
         lambda view: (
