@@ -77,6 +77,17 @@ IN_PLACE: Final = (
         {_COVERED: ("control-plane/in-place",)},
     ),
     Break(
+        "a Machine that is updated in place is not marked",
+        _IN_PLACE,
+        '    machine.metadata.annotations[Annotation.UPDATE_IN_PROGRESS] = ""\n',
+        "",
+        {
+            f"{_STORY}::test_a_machine_that_fails_during_its_update_is_replaced": (
+                "control-plane/in-place",
+            )
+        },
+    ),
+    Break(
         "no update is pending after the objects were changed in place",
         _IN_PLACE,
         "    machine.metadata.annotations[Annotation.PENDING_HOOKS] = owed\n",

@@ -113,6 +113,9 @@ async def test_a_machine_that_fails_during_its_update_is_replaced(hands: Hands) 
     await asyncio.sleep(300)
     assert hands.updates.about == [name]
     assert await names(hands) == before
+    (updating,) = [item for item in await hands.machines() if is_updating_in_place(item)]
+    assert updating.metadata.name == name
+    assert Annotation.UPDATE_IN_PROGRESS in updating.metadata.annotations
     await hands.find_unhealthy(name)
     hands.updates.lasts = False
     await until(hands, at(3))
