@@ -15,10 +15,17 @@ import sys
 from typing import NamedTuple
 
 from kapy.kube import Document
-from tests.functions.functions import Function, function, matching, recorded_functions
+from tests.functions.functions import Function, function, recorded_functions
 from tests.functions.judge import NoJudge, judge
 from tests.functions.mutations import Mutations
 from tests.functions.template_calls import template_calls
+from tests.functions.webhooks import (
+    KINDS,
+    PREFIX,
+    changed_requests,
+    compare_webhooks,
+    recorded_requests,
+)
 from tests.oracle.topic import Result, result_of
 
 _SHOWN = 700
@@ -39,24 +46,44 @@ class Comparison(NamedTuple):
 def main(arguments: list[str] | None = None) -> int:
     """Read the command line and compare."""
     options = _parser().parse_args(arguments)
-    names = [name for part in options.functions or [""] for name in matching(part)]
+    functions = [*recorded_functions(), *(PREFIX + kind for kind in KINDS)]
+    parts = options.functions or [""]
+    names = [name for part in parts for name in functions if part in name]
     if not names:
-        return _refuse(
-            f"no function has that in its name; they are: {', '.join(recorded_functions())}"
-        )
+        return _refuse(f"no function has that in its name; they are: {', '.join(functions)}")
     differing = 0
     for name in dict.fromkeys(names):
-        selected = function(name)
-        cases = list(Mutations(selected.given, options.seed).cases(options.count))
-        if name == "gotemplate/render":
-            cases += template_calls(options.seed)
         try:
-            comparison = compare(selected, selected.given if options.recorded else cases)
+            comparison = _compare_named(name, options)
         except NoJudge as error:
             return _refuse(str(error))
         _show(name, comparison, options.show)
         differing += len(comparison.differing)
     return int(bool(differing))
+
+
+def _compare_named(name: str, options: argparse.Namespace) -> Comparison:
+    if name.startswith(PREFIX):
+        return _compare_kind(name.removeprefix(PREFIX), options)
+    selected = function(name)
+    cases = list(Mutations(selected.given, options.seed).cases(options.count))
+    if name == "gotemplate/render":
+        cases += template_calls(options.seed)
+    return compare(selected, selected.given if options.recorded else cases)
+
+
+def _compare_kind(kind: str, options: argparse.Namespace) -> Comparison:
+    if options.recorded:
+        cases = recorded_requests(kind)
+    else:
+        cases = changed_requests(kind, options.count, options.seed)
+    compared = compare_webhooks(cases)
+    differing = [
+        (item.case, Result(f"{item.case['id']}", item.differences))
+        for item in compared
+        if item.differences
+    ]
+    return Comparison(len(compared), len(cases) - len(compared), differing)
 
 
 def compare(selected: Function, cases: list[Document]) -> Comparison:

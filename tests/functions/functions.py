@@ -150,8 +150,3 @@ def _checks(topic: str) -> Mapping[str, Check]:
             module = PURE[topic]
     files: Mapping[str, Check] = import_module(module).FILES
     return files
-
-
-def matching(part: str) -> Iterator[str]:
-    """Return the names of the functions that have a text in them."""
-    return (name for name in recorded_functions() if part in name)

@@ -104,9 +104,18 @@ def _go(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def judge(name: str, cases: Iterable[Document]) -> list[Document]:
-    """Return the answers of a function of Cluster API. Raises NoJudge."""
-    lines = [{"$variables": template_variables()}, *({"$": name, **case} for case in cases)]
+def judge(
+    name: str, cases: Iterable[Document], environment: Iterable[Document] = ()
+) -> list[Document]:
+    """Return the answers of a function of Cluster API. Raises NoJudge.
+
+    environment: objects that exist for webhooks.
+    """
+    lines = [
+        {"$variables": template_variables()},
+        {"$": "webhooks/environment", "objects": list(environment)},
+        *({"$": name, **case} for case in cases),
+    ]
     done = subprocess.run(
         [program()],
         input="".join(f"{json.dumps(line)}\n" for line in lines).encode(),
@@ -114,4 +123,4 @@ def judge(name: str, cases: Iterable[Document]) -> list[Document]:
         env={"TZ": "UTC"},
         check=True,
     )
-    return [json.loads(line) for line in done.stdout.splitlines()[1:]]
+    return [json.loads(line) for line in done.stdout.splitlines()[2:]]

@@ -42,8 +42,10 @@ _WORD: Final = re.compile(r"\w+|\s+|[^\w\s]")
 class Mutations:
     """Makes cases from recorded arguments. The same seed makes the same cases."""
 
-    def __init__(self, cases: list[Document], seed: int) -> None:
+    def __init__(self, cases: list[Document], seed: int, *, fixed: frozenset[str] = FIXED) -> None:
+        """fixed: fields of a case that are never changed."""
         self._given = cases
+        self._fixed = fixed
         self._random = Random(seed)
         self._known: Mapping[str, list[Any]] = _by_field(cases)
 
@@ -56,7 +58,7 @@ class Mutations:
             yield case
 
     def _change(self, case: Document) -> None:
-        places = [place for place in _places(case) if place and place[0] not in FIXED]
+        places = [place for place in _places(case) if place and place[0] not in self._fixed]
         if not places:
             return
         place = self._random.choice(places)

@@ -10,7 +10,8 @@ import asyncio
 import copy
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -62,6 +63,13 @@ def environment_of(folder: Path) -> list[Document]:
 
 
 async def _played(cases: list[Record], environment: list[Document]) -> list[Result]:
+    async with served(environment) as transport:
+        return [await _result(transport, case) for case in cases]
+
+
+@asynccontextmanager
+async def served(environment: Iterable[Document]) -> AsyncIterator[Transport]:
+    """Run a server without controllers that has our kinds, their admission, and these objects."""
     rules = AdmissionRules(GATES)
     server = Server.open(None, clock=loop_clock(), admission=(rules,), convert=convert_documents)
     transport = server.transport(ADMIN)
@@ -71,21 +79,25 @@ async def _played(cases: list[Record], environment: list[Document]) -> list[Resu
         client = Client(transport)
         rules.enable_reads(client)
         await install_definitions(client)
-        results = await asked(client, cases, environment)
+        await _create_environment(client, environment)
+        yield transport
         running.cancel()
     server.close()
-    return results
 
 
 async def asked(
     client: Client, cases: Iterable[Record], environment: Iterable[Document]
 ) -> list[Result]:
     """Return the results of the cases on a server with our kinds and their admission."""
+    await _create_environment(client, environment)
+    return [await _result(client.transport, case) for case in cases]
+
+
+async def _create_environment(client: Client, environment: Iterable[Document]) -> None:
     namespace = {"metadata": {"name": "adm"}, **_type_of(NAMESPACES)}
     await client.create(NAMESPACES, namespace)
     for document in environment:
         await _create(client.transport, document)
-    return [await _result(client.transport, case) for case in cases]
 
 
 def _type_of(resource: Any) -> Document:
@@ -108,13 +120,14 @@ async def _create(transport: Transport, document: Document) -> Answer:
 async def _result(transport: Transport, case: Record) -> Result:
     name = f"{case['id']} {case['kind']} {case['operation']} {case['title']}"
     try:
-        answer = await _answered(transport, case)
+        answer = await answered(transport, case)
         return Result(name, tuple(_differences(case["response"], answer)))
     except Exception as error:
         return Result(name, (f"raised {type(error).__name__}: {error}",))
 
 
-async def _answered(transport: Transport, case: Record) -> Answer:
+async def answered(transport: Transport, case: Record) -> Answer:
+    """Return the server's response to the write of a case."""
     operation, old, new = case["operation"], case["old"], copy.deepcopy(case["new"])
     if operation == "CREATE":
         return await _asked(transport, "POST", f"{_collection(new)}?dryRun=All", new)

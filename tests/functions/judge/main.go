@@ -67,6 +67,8 @@ var judges = map[string]func(record) answer{
 	"labels/format_value":                formatValue,
 	"version/compare":                    compare,
 	"version/parse_tolerant":             parseTolerant,
+	"webhooks/environment":               environment,
+	"webhooks/request":                   webhook,
 	"variables/validate_variable":        validateVariable,
 	"variables/validate_variables":       validateVariables,
 	"variables/default_variables":        defaultVariables,
