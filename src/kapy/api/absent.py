@@ -50,9 +50,11 @@ def _with_absent_fields(value: Any, hint: Any) -> Any:
         return value
     if isinstance(value, list):
         return [_with_absent_fields(item, inner) for item in value]
+    if not isinstance(value, dict):
+        return value
     if get_origin(bare_type(hint)) is dict:
         return {key: _with_absent_fields(item, inner) for key, item in value.items()}
-    return fill_zeros(value, inner) if isinstance(value, dict) else value
+    return fill_zeros(value, inner)
 
 
 def is_defined(part: Model | None) -> bool:

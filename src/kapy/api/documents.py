@@ -17,6 +17,7 @@ from kapy.api.kinds import BY_GROUP_KIND, STORED, Kind
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.field_errors import FieldError, invalid
+from kapy.kube.model import decode_problem
 from kapy.kube.names import GroupKind, split_api_version
 from kapy.kube.schema import Structural
 
@@ -63,8 +64,8 @@ def validate(
         before = None if old is None else _to_stored(old)
         return validation.validate(_to_stored(new), before, gates=gates)
     except msgspec.ValidationError as error:
-        why, _, path = str(error).partition(" - at `$.")
-        return [invalid(path.rstrip("`") or "(object)", None, why)]
+        path, why = decode_problem(error)
+        return [invalid(path or "(object)", None, why)]
 
 
 def _to_stored(document: Document) -> Document:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from kapy.api.absent import read_with_zeros
 from kapy.api.defaults import CannotDefault, default
@@ -22,9 +25,10 @@ from kapy.apps.class_checks import apply_class_defaults, deletion_refusal, valid
 from kapy.client.client import Client
 from kapy.core.ipaddress.admission import claim_errors
 from kapy.kube import Document
-from kapy.kube.errors import ApiError, Forbidden, Invalid
+from kapy.kube.errors import ApiError, BadRequest, Forbidden, Invalid
 from kapy.kube.field_errors import FieldError, aggregate
 from kapy.kube.meta import read
+from kapy.kube.model import decode_problem
 from kapy.kube.names import Resource
 
 if TYPE_CHECKING:
@@ -57,6 +61,10 @@ class AdmissionRules:
         return not subresource and resource in _RESOURCES
 
     async def default(self, review: Review) -> Document:
+        with _decoding("default", review.resource):
+            return await self._default(review)
+
+    async def _default(self, review: Review) -> Document:
         assert review.new is not None
         if review.subresource:
             return review.new
@@ -76,6 +84,10 @@ class AdmissionRules:
         return document
 
     async def validate(self, review: Review) -> Sequence[str]:
+        with _decoding("validation", review.resource):
+            return await self._validate(review)
+
+    async def _validate(self, review: Review) -> Sequence[str]:
         resource = review.resource
         if review.new is None or review.operation == "DELETE":
             await self._validate_deletion(review)
@@ -116,6 +128,19 @@ class AdmissionRules:
             resource = review.resource
             named = f'{resource.kind}.{resource.group} "{review.name}" is forbidden: {problem}'
             raise Forbidden(_denial_message("validation", resource, named))
+
+
+@contextmanager
+def _decoding(webhook: str, resource: Resource) -> Iterator[None]:
+    """Refuse an object that passed its schema, and still has a value of a wrong type, as in the
+    schema of a variable, of which the CRD does not say everything.
+    """
+    try:
+        yield
+    except msgspec.ValidationError as error:
+        path, reason = decode_problem(error)
+        problem = f"{path}: {reason}" if path else reason
+        raise BadRequest(_denial_message(webhook, resource, problem)) from None
 
 
 def _validation_error(

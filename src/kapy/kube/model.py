@@ -30,6 +30,14 @@ def decode(document: Document, kind: type[M]) -> M:
     return msgspec.convert(document, kind)
 
 
+def decode_problem(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Return the path of the field that could not be decoded (`spec.replicas`, "" for the whole
+    document), and the reason.
+    """
+    reason, _, path = str(error).partition(" - at `$")
+    return path.rstrip("`").lstrip("."), reason
+
+
 def copy_model(model: M) -> M:
     """Return a private copy, several times as fast as `copy.deepcopy`."""
     return msgspec.convert(msgspec.to_builtins(model), type(model))

@@ -34,7 +34,7 @@ from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.field_errors import FieldError, invalid
 from kapy.kube.meta import read
-from kapy.kube.model import encode
+from kapy.kube.model import decode_problem, encode
 from kapy.kube.names import GroupKind, Resource, split_api_version
 from kapy.kube.nested import value_at, with_values
 from kapy.kube.patch import merge_patch
@@ -203,8 +203,8 @@ def _problems(new: Document, old: Document | None, rules: KindRules[Any]) -> lis
 
 
 def _shape_error(error: msgspec.ValidationError) -> FieldError:
-    why, _, path = str(error).partition(" - at `$.")
-    return invalid(path.rstrip("`") or "spec", None, why)
+    path, why = decode_problem(error)
+    return invalid(path or "spec", None, why)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from kapy.api.kinds import BY_GROUP_KIND, STORED, Kind
 from kapy.api.names import Annotation
 from kapy.api.older.difference import CannotConvert, ConversionError, Place, ReferenceVersion
 from kapy.kube import Document
+from kapy.kube.model import decode_problem
 from kapy.kube.names import GroupKind, split_api_version
 
 if TYPE_CHECKING:
@@ -94,8 +95,7 @@ def _name(document: Document) -> str:
 
 
 def _field(error: msgspec.ValidationError) -> str:
-    why, _, path = str(error).partition(" - at `$.")
-    path = path.rstrip("`")
+    path, why = decode_problem(error)
     if isinstance(error.__cause__, InvalidForm):
         why, path = error.__cause__.why, f"{path}.{error.__cause__.field}"
     return f"{path}: {why}" if path else why

@@ -16,6 +16,7 @@ import msgspec
 from kapy.apiserver.auth.authorization import Attributes
 from kapy.kube import yaml
 from kapy.kube.errors import KapyError
+from kapy.kube.model import decode_problem
 
 API_VERSION: Final = "audit.k8s.io/v1"
 
@@ -196,8 +197,7 @@ def _decode(document: object) -> _PolicyDocument:
     try:
         return msgspec.convert(fields, _PolicyDocument)
     except msgspec.ValidationError as error:
-        why, _, where = str(error).partition(" - at `$")
-        place = where.rstrip("`").lstrip(".")
+        place, why = decode_problem(error)
         raise InvalidPolicy(f"{place}: {why}" if place else why) from None
 
 
