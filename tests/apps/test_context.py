@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,31 @@ def test_a_context_that_another_plane_took_over_stays(tmp_path: Path) -> None:
         inner = write_context(path, "kapy", later)
         inner.__enter__()
     assert names(path) == ["kapy"]
+
+
+def test_a_context_of_the_same_name_comes_back_after_the_plane(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text(dump(OTHER))
+    with write_context(path, "other", ACCESS):
+        assert document(path)["clusters"][0]["cluster"]["server"] == ACCESS.server
+    assert document(path) == OTHER
+
+
+def test_the_context_of_a_plane_that_runs_comes_back_and_that_of_an_ended_one_does_not(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "config"
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        first = Kubeconfig(f"https://127.0.0.1:{listening.getsockname()[1]}")
+        running = write_context(path, "kapy", first)
+        running.__enter__()
+        with write_context(path, "kapy", ACCESS):
+            pass
+        assert document(path)["clusters"][0]["cluster"]["server"] == first.server
+        assert document(path)["current-context"] == "kapy"
+    with write_context(path, "kapy", ACCESS):
+        pass
+    assert names(path) == []
 
 
 @pytest.mark.parametrize(
