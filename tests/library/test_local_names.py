@@ -17,12 +17,15 @@ UNREAD = (
 )
 """Folders whose names nobody has read yet: the list may only become shorter."""
 
+RECORDED = "tests/data/"
+"""Copies of recorded files, which stay as they are."""
+
 
 def test_parameters_and_variables_are_named_by_nouns() -> None:
     names = [
         name
         for path, text in files(TREES, ".py")
-        if not path.startswith(UNREAD)
+        if not path.startswith((*UNREAD, RECORDED))
         for name in vague_names(path, text)
     ]
     assert names == []
