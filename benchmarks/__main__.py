@@ -70,14 +70,10 @@ def _repeat(name: str, number: int) -> list[tuple[list[dict[str, Any]], Surround
 
 
 def _publish(entries: Entries) -> None:
-    """Replace entries, print the page, and draw its plots if pygal is installed."""
+    """Replace entries, and print the page anew."""
     everything = published.read() | entries
     published.write(everything)
-    page.PAGE.write_text(page.page(everything))
-    try:
-        page.draw(everything, ROOT / "docs" / "images")
-    except ImportError:
-        print("The plots are as before: pygal, which draws them, is not installed.")
+    page.write(everything)
     print(f"Published: {page.PAGE.relative_to(ROOT)}")
 
 

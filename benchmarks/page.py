@@ -1,12 +1,10 @@
 """The page of the published figures, `docs/reference/benchmarks.md`, and its plots.
 
-`python -m benchmarks.page` prints the page anew from `docs/reference/benchmarks.json`; with
-`--plots` also the pictures, which need pygal.
+`python -m benchmarks.page` prints both anew from `docs/reference/benchmarks.json`.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -61,9 +59,14 @@ def page(entries: Entries) -> str:
 
 def _order(item: tuple[str, Any]) -> tuple[Any, ...]:
     """Return a key that sorts scenarios of clusters by their shape and then by their number."""
-    name = item[0]
-    number, _, shape = name.partition("x")
-    return (1, shape, int(number)) if number.isdigit() else (0, name, 0)
+    number, shape = _clusters(item[0])
+    return (1, shape, number) if number else (0, item[0], 0)
+
+
+def _clusters(scenario: str) -> tuple[int, str]:
+    """Return the number of clusters of a scenario and their shape, (0, "") for other scenarios."""
+    number, _, shape = scenario.partition("x")
+    return (int(number), shape) if number.isdigit() else (0, "")
 
 
 def _plots(entries: Entries) -> str:
@@ -136,14 +139,14 @@ def growth(entries: Entries) -> dict[str, dict[str, list[tuple[int, float]]]]:
     """Return the points of each plot: by figure and shape, (clusters, median) of `create`."""
     points: dict[str, dict[str, list[tuple[int, float]]]] = {}
     for name, item in sorted(entries.items(), key=_order):
-        number, _, shape = name.partition("x")
+        number, shape = _clusters(name)
         rows = [row for row in item["rows"] if row["step"] == "create"]
-        if not number.isdigit() or not rows:
+        if not number or not rows:
             continue
         for key in PLOTS:
             if key in rows[0]:
                 value = rows[0][key][0]
-                points.setdefault(key, {}).setdefault(shape, []).append((int(number), value))
+                points.setdefault(key, {}).setdefault(shape, []).append((number, value))
     return points
 
 
@@ -181,15 +184,14 @@ def _decades(values: list[float]) -> list[float]:
     return [10.0**power for power in range(low, high + 1)]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.page", description=__doc__)
-    parser.add_argument("--plots", action="store_true", help="draw the plots, too")
-    options = parser.parse_args()
-    entries = published.read()
+def write(entries: Entries) -> None:
+    """Write the page, and its plots if pygal is installed."""
     PAGE.write_text(page(entries))
-    if options.plots:
+    try:
         draw(entries, ROOT / "docs" / "images")
+    except ImportError:
+        print("The plots are as before: pygal, which draws them, is not installed.")
 
 
 if __name__ == "__main__":
-    main()
+    write(published.read())

@@ -132,8 +132,9 @@ class AdmissionRules:
 
 @contextmanager
 def _decoding(webhook: str, resource: Resource) -> Iterator[None]:
-    """Refuse an object that passed its schema, and still has a value of a wrong type, as in the
-    schema of a variable, of which the CRD does not say everything.
+    """Refuse an object that passed its CRD's schema and has a value of a wrong type nevertheless.
+
+    A CRD does not describe everything: the schema of a variable may nest without end.
     """
     try:
         yield

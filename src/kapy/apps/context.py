@@ -39,10 +39,8 @@ def write_context(path: Path, name: str, access: Kubeconfig) -> Iterator[None]:
         return with_context(document, name, access)
 
     def restore(document: Document) -> Document:
-        if _server(document, name) != access.server:
-            return document  # another server has this context name by now
         changed = _without_context(document, name, access.server, before)
-        if not replaced or _has_ended(_server(replaced, name)):
+        if changed is document or not replaced or _has_ended(_server(replaced, name)):
             return changed
         for part, entries in replaced.items():
             changed[part] = [*changed[part], *entries]

@@ -17,7 +17,7 @@ from kapy.apiserver.store import store
 from kapy.apiserver.store.store import MEMORY_HISTORY
 from kapy.providers.kubeadm.controlplane import reconcile
 from kapy.testing.simulation import Outcome, Scenario, run
-from kapy.testing.simulation.rules.certificates import LEAST, client_certificate
+from kapy.testing.simulation.rules.certificates import SERVER_MINIMUM, client_certificate
 from kapy.testing.simulation.scenarios.goals import available_with
 from kapy.testing.simulation.scenarios.years import EXPIRY_DAYS, lasting_cluster
 from kapy.testing.simulation.user import User
@@ -152,7 +152,7 @@ def test_certificates_are_renewed_for_a_decade(monkeypatch: pytest.MonkeyPatch) 
     assert outcome.violations == []
     assert outcome.seconds > YEARS * 365 * DAY - DAY
     expect_bounds(rest, 2 * BLOCKS)
-    assert timedelta(days=EXPIRY_DAYS) > LEAST
+    assert timedelta(days=EXPIRY_DAYS) > SERVER_MINIMUM
     machines = len({one.machine for pair in rest for one in pair})
     assert int(YEARS) <= machines - 1 <= YEARS * 365 / (365 - EXPIRY_DAYS)
     # Half of a year is left of each client certificate when it is renewed.

@@ -66,7 +66,7 @@ class Command:
 
 
 class Sides:
-    """Two management clusters. broken: what was seen of a Cluster that both reconcile."""
+    """Watches two management clusters. broken: a sentence for each Cluster that both reconcile."""
 
     def __init__(self, source: World, target: World) -> None:
         self._worlds = source, target
@@ -79,9 +79,9 @@ class Sides:
             return
         names = [
             {
-                one["metadata"]["name"]
-                for one in world.documents(world.resources["Cluster"])
-                if not (one.get("spec") or {}).get("paused")
+                cluster["metadata"]["name"]
+                for cluster in world.documents(world.resources["Cluster"])
+                if not (cluster.get("spec") or {}).get("paused")
             }
             for world in self._worlds
         ]

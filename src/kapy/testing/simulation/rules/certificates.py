@@ -15,10 +15,11 @@ from kapy.kube import Document
 from kapy.testing.simulation.rules.rule import Rule, Scene, is_deleting
 from kapy.testing.simulation.user import is_control_plane
 
-LEAST: Final = timedelta(days=20)
-"""How long the certificate of an API server is valid at least at the end of a scenario."""
-LEAST_OF_CLIENTS: Final = timedelta(days=180)
-"""How long a client certificate is: those for a year are renewed at half of their life."""
+SERVER_MINIMUM: Final = timedelta(days=20)
+"""At the end of a scenario, each API server's certificate is valid for at least this time."""
+CLIENT_MINIMUM: Final = timedelta(days=180)
+"""At the end of a scenario, each client certificate is valid for at least this time: certificates
+are issued for a year and renewed at half of their life."""
 
 
 def client_certificate(secret: Document) -> x509.Certificate:
@@ -34,17 +35,17 @@ def _certificates(scene: Scene) -> Iterator[str]:
         secret = scene.view.get("Secret", name)
         if secret is None or is_deleting(cluster):
             continue
-        left = client_certificate(secret).not_valid_after_utc - now
-        if left < LEAST_OF_CLIENTS:
-            yield f"the certificate in Secret {name} expires in {left.days} days"
+        remaining = client_certificate(secret).not_valid_after_utc - now
+        if remaining < CLIENT_MINIMUM:
+            yield f"the certificate in Secret {name} expires in {remaining.days} days"
     for machine in scene.view.all("Machine"):
         expiry = (machine.get("status") or {}).get("certificatesExpiryDate")
         if not expiry or is_deleting(machine) or not is_control_plane(machine):
             continue
-        left = moment(expiry) - now
-        if left < LEAST:
+        remaining = moment(expiry) - now
+        if remaining < SERVER_MINIMUM:
             name = machine["metadata"]["name"]
-            yield f"the API server's certificate of Machine {name} expires in {left.days} days"
+            yield f"the API server's certificate of Machine {name} expires in {remaining.days} days"
 
 
 CERTIFICATE_RULES: Final = (

@@ -12,7 +12,7 @@ from kapy.testing.simulation.scenarios.scenario import Scenario
 from kapy.testing.simulation.user import User
 
 EXPIRY_DAYS: Final = 30
-"""How many days before the expiry of its certificates a control plane machine is replaced."""
+"""A control plane machine is replaced this many days before its certificates expire."""
 JUMP: Final = timedelta(days=340)
 
 
