@@ -121,6 +121,20 @@ def test_the_snapshotter_of_nodes_is_passed_on() -> None:
     assert setting not in str(configured(environment={setting: ""}))
 
 
+def test_systemd_of_nodes_keeps_to_cgroup_v1() -> None:
+    """Nodes of an engine in a container would have the same cgroups of cgroup2 otherwise."""
+    option = "SYSTEMD_PROC_CMDLINE=systemd.legacy_systemd_cgroup_controller=1"
+
+    def environment(wanted: Wanted, version: str) -> list[str]:
+        engine = replace(ENGINE, cgroup_version=version)
+        return [item for item in configured(wanted, engine=engine)["Env"] if "SYSTEMD" in item]
+
+    assert environment(NODE, "1") == environment(replace(NODE, role="worker"), "1") == [option]
+    assert environment(NODE, "2") == environment(NODE, "") == []
+    assert environment(replace(NODE, role="external-load-balancer"), "1") == []
+    assert environment(replace(NODE, private_cgroups=False), "1") == []
+
+
 def test_a_worker_with_mounts_of_its_own_on_a_host_with_selinux() -> None:
     mounts = [
         Mount(container_path="/var/run/docker.sock", host_path="/run/docker.sock"),

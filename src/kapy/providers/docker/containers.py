@@ -40,6 +40,10 @@ _USE_CGROUP_V2: Final = (
 _SNAPSHOTTER: Final = "KIND_EXPERIMENTAL_CONTAINERD_SNAPSHOTTER"
 """Names the snapshotter of containerd to the entrypoint of node images, where the one that it
 chooses does not work on the engine's file system."""
+_SYSTEMD_OPTIONS: Final = "SYSTEMD_PROC_CMDLINE"
+"""The variable that replaces the kernel's command line for systemd."""
+_NAMED_HIERARCHY: Final = "systemd.legacy_systemd_cgroup_controller=1"
+"""Lets systemd keep its units in the hierarchy `name=systemd` of cgroup v1."""
 _NO_LIMIT: Final = -1
 _INSIDE: Final = (".svc", ".svc.cluster", ".svc.cluster.local")
 
@@ -177,7 +181,7 @@ def _host_config(
         "Init": False,
         "Binds": list(_binds(wanted, around)),
     }
-    if wanted.role != LOAD_BALANCER and wanted.private_cgroups:
+    if _is_private_node(wanted):
         host["CgroupnsMode"] = "private"
     if wanted.ip_family != "IPv4":
         host["Sysctls"] = {
@@ -195,6 +199,11 @@ def _host_config(
     if around.runtime:
         host["Runtime"] = around.runtime
     return host
+
+
+def _is_private_node(wanted: Wanted) -> bool:
+    """Whether the container is a node with a cgroup namespace of its own."""
+    return wanted.role != LOAD_BALANCER and wanted.private_cgroups
 
 
 def _binds(wanted: Wanted, around: Surroundings) -> Iterable[str]:
@@ -226,6 +235,10 @@ def _environment(wanted: Wanted, around: Surroundings) -> Iterable[str]:
     snapshotter = around.environment.get(_SNAPSHOTTER)
     if snapshotter and wanted.role != LOAD_BALANCER:
         yield f"{_SNAPSHOTTER}={snapshotter}"
+    if _is_private_node(wanted) and around.engine.cgroup_version == "1":
+        # systemd would prefer the cgroup2 hierarchy, of which an engine in a container on cgroup v1
+        # gives nodes no part of their own: the units of all nodes would have the same cgroups.
+        yield f"{_SYSTEMD_OPTIONS}={_NAMED_HIERARCHY}"
     for name, value in _proxies(wanted, around).items():
         yield f"{name}={value}"
         yield f"{name.lower()}={value}"
