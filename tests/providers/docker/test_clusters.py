@@ -75,6 +75,25 @@ async def test_the_network_goes_with_the_last_cluster_if_kapy_made_it() -> None:
         assert list(stage.engine.networks) == ["kind"]
 
 
+async def test_the_network_goes_with_the_last_machine_of_a_cluster_elsewhere() -> None:
+    """Machines in containers of a Cluster that has no load balancer there."""
+    async with playing(DOCKER) as stage:
+        memory = {**DEV.infra(), "spec": {"backend": {"inMemory": {}}}}
+        await stage.bench.cluster("blue", memory)
+        await stage.bench.cluster_provisioned("blue")
+        for name in ("worker-0", "worker-1"):
+            await stage.machine(name)
+            await stage.booted(name)
+        assert "kind" in stage.engine.networks
+        await stage.delete_machine("worker-0")
+        await stage.bench.until_gone(DOCKER.machine, "worker-0")
+        assert "kind" in stage.engine.networks, "another machine needs it"
+        await stage.delete_machine("worker-1")
+        await stage.bench.until_gone(DOCKER.machine, "worker-1")
+        assert not stage.engine.made
+        assert not stage.engine.networks
+
+
 async def test_a_load_balancer_that_stopped_is_started_again() -> None:
     async with playing() as stage:
         await stage.cluster()

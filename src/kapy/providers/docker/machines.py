@@ -132,6 +132,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
         try:
             if await self._host.found(name, context.cluster) is not None:
                 await self._host.engine.remove(name)
+            await self._host.tidy_network()  # a Cluster that is not in containers keeps none
         except BelongsToAnother:
             pass  # this machine never had a container
         return Released()
