@@ -39,12 +39,12 @@ def inventory(runtime: Runtime, documents: Callable[[str], list[Document]]) -> C
     machines.subscribe(lambda change: namespaces.put_nowait(change.document["metadata"]["namespace"]))
 
     async def run() -> None:
-        known: set[str] = set()
+        filled: set[str] = set()
         while True:
             namespace = await namespaces.get()
-            if namespace in known:
+            if namespace in filled:
                 continue
-            known.add(namespace)
+            filled.add(namespace)
             for document in documents(namespace):
                 await _create(runtime, document)
 

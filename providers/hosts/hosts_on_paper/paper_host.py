@@ -231,7 +231,7 @@ class PaperShell:
             host.commands += 1
             raise HostFailure("NoAnswer", "the connection was lost before the command")
         words = ["/bin/sh", "-c", script, "sh", *arguments]
-        command = " ".join("'" + one.replace("'", "'\"'\"'") + "'" for one in words)
+        command = " ".join("'" + word.replace("'", "'\"'\"'") + "'" for word in words)
         code, stdout, stderr = host.execute(command.encode(), stdin)
         if cut is not None:
             raise HostFailure("NoAnswer", "the connection was lost after the command")

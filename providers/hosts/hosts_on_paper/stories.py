@@ -66,12 +66,12 @@ class Scene:
     async def provisioned(self, name: str, within: float = 600.0) -> HostMachine:
         """Wait until a machine is provisioned."""
         return await self.plane.until(
-            HostMachine, name, lambda one: one.status.initialization.provisioned, within=within
+            HostMachine, name, lambda machine: machine.status.initialization.provisioned, within=within
         )
 
     async def state(self, name: str, state: str, within: float = 600.0) -> Host:
         """Wait until a Host has a state."""
-        return await self.plane.until(Host, name, lambda one: one.status.state == state, within=within)
+        return await self.plane.until(Host, name, lambda host: host.status.state == state, within=within)
 
 
 def named(name: str) -> dict[str, Any]:
@@ -84,12 +84,12 @@ def reference(kind: str, name: str) -> dict[str, str]:
 
 def cluster_documents(spec: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     """Return the Cluster `blue`. spec: of its HostCluster."""
-    given = {"controlPlaneEndpoint": {"host": "10.0.0.100", "port": 6443}}
+    default_spec = {"controlPlaneEndpoint": {"host": "10.0.0.100", "port": 6443}}
     infra = {
         "apiVersion": API,
         "kind": "HostCluster",
         "metadata": named("blue"),
-        "spec": given if spec is None else spec,
+        "spec": default_spec if spec is None else spec,
     }
     document = {
         "apiVersion": "cluster.x-k8s.io/v1beta2",
@@ -102,8 +102,8 @@ def cluster_documents(spec: dict[str, Any] | None = None) -> list[dict[str, Any]
 
 def message(obj: Host | HostMachine, type_: str) -> str:
     """Return reason and message of a condition."""
-    found = conditions.get(obj.status.conditions, type_)
-    return "" if found is None else f"{found.reason}: {found.message}"
+    condition = conditions.get(obj.status.conditions, type_)
+    return "" if condition is None else f"{condition.reason}: {condition.message}"
 
 
 @asynccontextmanager

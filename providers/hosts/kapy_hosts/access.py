@@ -50,8 +50,8 @@ class Access:
         """Return the ID of this management cluster."""
         if not self._plane:
             try:
-                found = await self._client.get(NAMESPACES, Key("", PLANE_NAMESPACE))
-                self._plane = found["metadata"]["uid"]
+                namespace = await self._client.get(NAMESPACES, Key("", PLANE_NAMESPACE))
+                self._plane = namespace["metadata"]["uid"]
             except NotFound:
                 self._plane = "unknown"
         return self._plane
@@ -83,10 +83,10 @@ async def _private_key(client: Client, key: Key) -> tuple[bytes, bytes]:
         raise HostFailure("LoginRefused", f"Secret {key} cannot be read: {error}") from None
     data = secret.get("data") or {}
     try:
-        found = b64decode(data.get(PRIVATE_KEY) or "", validate=True)
+        private_key = b64decode(data.get(PRIVATE_KEY) or "", validate=True)
         passphrase = b64decode(data.get(PASSPHRASE) or "", validate=True)
     except (binascii.Error, ValueError):
-        found = passphrase = b""
-    if not found:
+        private_key = passphrase = b""
+    if not private_key:
         raise HostFailure("LoginRefused", f"Secret {key} has no {PRIVATE_KEY}")
-    return found, passphrase
+    return private_key, passphrase

@@ -75,48 +75,48 @@ def observed(text: str) -> Observed:
     return Observed({name: value.strip()[:_MAX_VALUE] for name, sign, value in pairs if sign})
 
 
-def general_problems(seen: Observed, now: float, ignored: Iterable[str]) -> list[Problem]:
+def general_problems(observed: Observed, now: float, ignored: Iterable[str]) -> list[Problem]:
     """Return what is wrong with a free host for every machine."""
-    return _without(_general(seen, now), ignored)
+    return _without(_general(observed, now), ignored)
 
 
 def machine_problems(
-    seen: Observed, spec: HostMachineSpec, version: str, ignored: Iterable[str], *, control_plane: bool
+    observed: Observed, spec: HostMachineSpec, version: str, ignored: Iterable[str], *, control_plane: bool
 ) -> list[Problem]:
     """Return the problems of a host as one machine, in addition to the general problems."""
-    return _without(_of_machine(seen, spec, version, control_plane=control_plane), ignored)
+    return _without(_of_machine(observed, spec, version, control_plane=control_plane), ignored)
 
 
 def _without(problems: Iterable[Problem], ignored: Iterable[str]) -> list[Problem]:
-    known = set(ignored)
-    return [one for one in problems if one.check not in known]
+    ignored_names = set(ignored)
+    return [problem for problem in problems if problem.check not in ignored_names]
 
 
-def _general(seen: Observed, now: float) -> Iterator[Problem]:
-    if seen["user"] != "0":
+def _general(observed: Observed, now: float) -> Iterator[Problem]:
+    if observed["user"] != "0":
         yield Problem("privileges", "commands are not run as root; set spec.sudo")
-    if seen["kernel"] != "Linux":
-        yield Problem("system", f"{seen['kernel'] or 'the system'} is not Linux")
-    if seen["init"] != "systemd":
+    if observed["kernel"] != "Linux":
+        yield Problem("system", f"{observed['kernel'] or 'the system'} is not Linux")
+    if observed["init"] != "systemd":
         yield Problem("system", "systemd does not run")
-    if missing := [tool for tool in _TOOLS if tool in seen["missing"].split()]:
+    if missing := [tool for tool in _TOOLS if tool in observed["missing"].split()]:
         yield Problem("tools", f"missing: {', '.join(missing)}")
-    controllers = seen["controllers"].split()
-    if absent := [one for one in _CONTROLLERS if one not in controllers]:
+    controllers = observed["controllers"].split()
+    if absent := [controller for controller in _CONTROLLERS if controller not in controllers]:
         yield Problem("cgroups", f"controllers are missing: {', '.join(absent)}")
-    if seen["swap"]:
-        yield Problem("swap", f"swap is on: {seen['swap']} (swapoff -a, and /etc/fstab)")
-    skew = seen.number("time") - now
+    if observed["swap"]:
+        yield Problem("swap", f"swap is on: {observed['swap']} (swapoff -a, and /etc/fstab)")
+    skew = observed.number("time") - now
     if abs(skew) > MAX_SKEW:
         yield Problem("time", f"the clock differs by {skew:+.0f} s; run an NTP client")
-    if seen["writable"] != "yes":
+    if observed["writable"] != "yes":
         yield Problem("disk", "/var/lib/kapy-hosts cannot be written: full or read-only")
-    if seen["used"]:
-        yield Problem("used", f"it is part of a cluster already: {seen['used']}")
+    if observed["used"]:
+        yield Problem("used", f"it is part of a cluster already: {observed['used']}")
 
 
-def _of_machine(seen: Observed, spec: HostMachineSpec, version: str, *, control_plane: bool) -> Iterator[Problem]:
-    facts = seen.facts()
+def _of_machine(observed: Observed, spec: HostMachineSpec, version: str, *, control_plane: bool) -> Iterator[Problem]:
+    facts = observed.facts()
     if spec.architecture and facts.architecture != spec.architecture:
         yield Problem("architecture", f"{facts.architecture or 'unknown'}, wanted {spec.architecture}")
     for name, there, least, unit in (
@@ -127,29 +127,29 @@ def _of_machine(seen: Observed, spec: HostMachineSpec, version: str, *, control_
         if there < least:
             yield Problem(name, f"{there} {unit}, wanted at least {least}")
     ports = _PORTS + (CONTROL_PLANE_PORTS if control_plane else ())
-    if taken := sorted(_listening(seen) & set(ports)):
+    if taken := sorted(_listening(observed) & set(ports)):
         yield Problem("ports", f"in use: {', '.join(map(str, taken))}")
     if not facts.runtime:
         yield Problem("runtime", "no socket of containerd or CRI-O below /run")
     for source, tool in (("archive", "curl"), ("repository", "apt-get")):
-        if getattr(spec.install, source, None) is not None and tool in seen["missing"].split():
+        if getattr(spec.install, source, None) is not None and tool in observed["missing"].split():
             yield Problem("install", f"install.{source} needs {tool}, which is missing")
     if spec.install is None:
-        yield from _versions(seen, version)
+        yield from _versions(observed, version)
 
 
-def _listening(seen: Observed) -> set[int]:
-    words = seen["ports"].split()
-    return {int(one, 16) for one in words if 0 < len(one) <= 4 and one.isalnum() and _is_hex(one)}
+def _listening(observed: Observed) -> set[int]:
+    words = observed["ports"].split()
+    return {int(word, 16) for word in words if 0 < len(word) <= 4 and word.isalnum() and _is_hex(word)}
 
 
 def _is_hex(text: str) -> bool:
-    return all(one in "0123456789abcdefABCDEF" for one in text)
+    return all(char in "0123456789abcdefABCDEF" for char in text)
 
 
-def _versions(seen: Observed, version: str) -> Iterator[Problem]:
-    kubelet = seen["kubelet"].removeprefix("Kubernetes ").strip()
-    for name, there in (("kubeadm", seen["kubeadm"]), ("kubelet", kubelet)):
+def _versions(observed: Observed, version: str) -> Iterator[Problem]:
+    kubelet = observed["kubelet"].removeprefix("Kubernetes ").strip()
+    for name, there in (("kubeadm", observed["kubeadm"]), ("kubelet", kubelet)):
         if not there:
             yield Problem(name, "it is not installed; install it, or set spec.install")
         elif version and there != version:

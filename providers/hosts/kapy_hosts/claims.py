@@ -53,25 +53,25 @@ class HostClaims:
 
     def of(self, uid: str) -> Host | None:
         """Return the claimed Host that is not released, None if there is none."""
-        found = self.hosts.list_by_index(BY_CLAIM, uid)
-        return next((one for one in found if one.spec.claim and not one.spec.claim.released), None)
+        hosts = self.hosts.list_by_index(BY_CLAIM, uid)
+        return next((host for host in hosts if host.spec.claim and not host.spec.claim.released), None)
 
     async def every(self, namespace: str, uid: str) -> Sequence[Host]:
         """Return all Hosts of a claim from the API server, including released ones."""
         current = (await self.runtime.client.list(Host, namespace)).items
-        return [one for one in current if one.spec.claim and one.spec.claim.uid == uid]
+        return [host for host in current if host.spec.claim and host.spec.claim.uid == uid]
 
     def of_cluster(self, cluster: Key) -> Sequence[Host]:
         """Return the Hosts that a Cluster uses."""
-        found = self.hosts.list_by_index(BY_CLUSTER, str(cluster))
-        return [one for one in found if one.spec.claim and not one.spec.claim.released]
+        hosts = self.hosts.list_by_index(BY_CLUSTER, str(cluster))
+        return [host for host in hosts if host.spec.claim and not host.spec.claim.released]
 
     async def take(self, request: Request, now: float) -> Host:
         """Claim a Host. Raises NoHost, Conflict."""
         self._suitable(self.hosts.list(request.namespace), request, now)
         # The cache may lack a claim whose response was lost: do not claim a second Host.
         current = (await self.runtime.client.list(Host, request.namespace)).items
-        mine = [one for one in current if _is_of(one, request.claim.uid)]
+        mine = [host for host in current if _is_of(host, request.claim.uid)]
         if mine:
             return mine[0]
         host = self._suitable(current, request, now)[0]
@@ -83,7 +83,7 @@ class HostClaims:
 
     def pass_over(self, uid: str, host: Host, reason: str, now: float) -> None:
         """Remember why a claim does not use a Host."""
-        for key in [one for one, (_, until) in self.passed.items() if until <= now]:
+        for key in [key for key, (_, until) in self.passed.items() if until <= now]:
             del self.passed[key]
         self.passed[uid, host.key] = reason, now + _PASSED_OVER
 
@@ -101,35 +101,35 @@ class HostClaims:
         """Release all Hosts of a claim; return the names of those that are being cleaned. A Host
         that cannot be cleaned now stays in quarantine, and is cleaned when that is possible.
         """
-        left = []
+        cleaning = []
         for host in await self.every(namespace, uid):
             after = await self.release(host)
             clean = conditions.get(after.status.conditions, CLEAN)
             if clean is None or clean.status == conditions.TRUE:
-                left.append(host.metadata.name)
-        return left
+                cleaning.append(host.metadata.name)
+        return cleaning
 
     async def remove(self, host: Host) -> Host:
         """Remove the claim of a clean Host."""
         return await self._write(host, None, _others(host))
 
     async def _write(self, host: Host, claim: Claim | None, finalizers: list[str]) -> Host:
-        found: Document | None = None
+        claim_document: Document | None = None
         if claim is not None:
-            found = {
+            claim_document = {
                 "kind": claim.kind,
                 "name": claim.name,
                 "uid": claim.uid,
                 "cluster": claim.cluster,
                 "controlPlane": claim.control_plane,
             }
-        document = {"metadata": {**_version(host), "finalizers": finalizers}, "spec": {"claim": found}}
+        document = {"metadata": {**_version(host), "finalizers": finalizers}, "spec": {"claim": claim_document}}
         return await self.runtime.client.patch(Host, host.key, document)
 
     def _suitable(self, hosts: Iterable[Host], request: Request, now: float) -> list[Host]:
         """Return the Hosts that can be claimed, by name. Raises NoHost."""
-        found, reasons = [], []
-        for host in sorted(hosts, key=lambda one: one.key):
+        suitable, reasons = [], []
+        for host in sorted(hosts, key=lambda host: host.key):
             reason, until = self.passed.get((request.claim.uid, host.key), ("", 0.0))
             reason = unfit(host, request) or (reason if until > now else "")
             if not reason and host.key in self._taking:
@@ -137,13 +137,13 @@ class HostClaims:
             if reason:
                 reasons.append(f"{host.metadata.name}: {reason}")
             else:
-                found.append(host)
-        if found:
-            return found
+                suitable.append(host)
+        if suitable:
+            return suitable
         if not reasons:
             raise NoHost(f"namespace {request.namespace} has no Host; add one: kapy hosts add")
-        left = len(reasons) - _MOST_REASONS
-        more = f"; and {left} more" if left > 0 else ""
+        omitted = len(reasons) - _MOST_REASONS
+        more = f"; and {omitted} more" if omitted > 0 else ""
         raise NoHost(f"no Host can be claimed: {'; '.join(reasons[:_MOST_REASONS])}{more}")
 
 
@@ -173,8 +173,8 @@ def is_free(host: Document | None) -> bool:
     """Return whether some machine may claim a Host."""
     if host is None or _claim_of(host):
         return False
-    known = (host.get("status") or {}).get("conditions") or ()
-    return any(one["type"] == AVAILABLE and one["status"] == conditions.TRUE for one in known)
+    listed = (host.get("status") or {}).get("conditions") or ()
+    return any(condition["type"] == AVAILABLE and condition["status"] == conditions.TRUE for condition in listed)
 
 
 def _selects(selector: HostSelector | None, labels: Mapping[str, str]) -> bool:
@@ -188,7 +188,7 @@ def _is_of(host: Host, uid: str) -> bool:
 
 
 def _others(host: Host) -> list[str]:
-    return [one for one in host.metadata.finalizers if one != FINALIZER]
+    return [finalizer for finalizer in host.metadata.finalizers if finalizer != FINALIZER]
 
 
 def _version(host: Host) -> Document:
@@ -196,8 +196,8 @@ def _version(host: Host) -> Document:
 
 
 def _claim_of(document: Document) -> Document:
-    found: Document = (document.get("spec") or {}).get("claim") or {}
-    return found
+    claim: Document = (document.get("spec") or {}).get("claim") or {}
+    return claim
 
 
 def _claim_index(document: Document) -> Iterable[str]:

@@ -53,7 +53,7 @@ def hosts() -> None:
 
 
 @hosts.command()
-@click.argument("given", metavar="[NAME=ADDRESS]...", nargs=-1)
+@click.argument("words", metavar="[NAME=ADDRESS]...", nargs=-1)
 @click.option("-f", "--inventory", type=click.Path(path_type=Path, exists=True), help="A YAML or Ansible inventory.")
 @click.option("--user", default="root", show_default=True, help="User, for NAME=ADDRESS.")
 @click.option("--port", default=22, show_default=True, help="Port, for NAME=ADDRESS.")
@@ -61,7 +61,7 @@ def hosts() -> None:
 @click.option("--private-key", type=click.Path(path_type=Path, exists=True), help="Goes into the Secret hosts-key.")
 @_options
 def add(
-    given: Names,
+    words: Names,
     inventory: Path | None,
     user: str,
     port: int,
@@ -73,7 +73,7 @@ def add(
 ) -> int:
     """Add Hosts, or change those that are there."""
     documents = [] if inventory is None else read_inventory(inventory.read_text(encoding="utf-8"), namespace)
-    pairs = [one.partition("=") for one in given]
+    pairs = [word.partition("=") for word in words]
     common = {"user": user, "port": port, "sudo": sudo}
     entries = [{"name": name, "address": address or name, **common} for name, _, address in pairs]
     if entries:
@@ -101,13 +101,13 @@ def list_(namespace: str, kubeconfig: str, context: str) -> int:
 
     async def work(client: Client) -> int:
         rows = [("NAME", "ADDRESS", "STATE", "MACHINE", "CLUSTER", "KUBERNETES", "REASON")]
-        for one in (await client.list(Host, namespace)).items:
-            claim, facts = one.spec.claim, one.status.facts
-            available = conditions.get(one.status.conditions, AVAILABLE)
+        for host in (await client.list(Host, namespace)).items:
+            claim, facts = host.spec.claim, host.status.facts
+            available = conditions.get(host.status.conditions, AVAILABLE)
             reason = available.message if available is not None and claim is None else ""
             used = ("", "") if claim is None else (claim.name, claim.cluster)
             version = "" if facts is None else facts.kubernetes
-            rows.append((one.metadata.name, one.spec.address, one.status.state, *used, version, reason))
+            rows.append((host.metadata.name, host.spec.address, host.status.state, *used, version, reason))
         _print(rows)
         return 0
 
@@ -136,32 +136,32 @@ def check(
 
         if inventory is not None:
             documents = read_inventory(inventory.read_text(encoding="utf-8"), namespace)
-            found = [convert(one, Host) for one in documents]
+            selected = [convert(document, Host) for document in documents]
         else:
             assert client is not None
-            found = await _select_hosts(client, names, namespace)
+            selected = await _select_hosts(client, names, namespace)
         async with connections() as dialer:
 
             async def look(host: Host) -> str:
                 try:
                     shell = await dialer.connect(await target_of(client, host) if client else _plain(host))
-                    seen = await remote.look(shell)
+                    observed = await remote.look(shell)
                 except HostFailure as failure:
                     return f"{failure.reason}: {failure}"
-                if seen["claim"]:
-                    return f"in use: {remote.describe_claim(list(seen.claim))}"
+                if observed["claim"]:
+                    return f"in use: {remote.describe_claim(list(observed.claim))}"
                 ignored, spec = host.spec.ignored_checks, HostMachineSpec()
-                problems = general_problems(seen, time.time(), ignored)  # noqa: TID251 - the user's clock
+                problems = general_problems(observed, time.time(), ignored)  # noqa: TID251 - the user's clock
                 return "; ".join(
-                    map(str, problems + machine_problems(seen, spec, version, ignored, control_plane=control_plane))
+                    map(str, problems + machine_problems(observed, spec, version, ignored, control_plane=control_plane))
                 )
 
-            missing = await asyncio.gather(*map(look, found))
+            missing = await asyncio.gather(*map(look, selected))
         rows = [("NAME", "ADDRESS", "MISSING")]
-        for host, text in zip(found, missing, strict=True):
+        for host, text in zip(selected, missing, strict=True):
             rows.append((host.metadata.name, host.spec.address, text or "nothing"))
         _print(rows)
-        return 1 if any(one and not one.startswith("in use") for one in missing) else 0
+        return 1 if any(text and not text.startswith("in use") for text in missing) else 0
 
     return asyncio.run(work(None)) if inventory is not None else _run(work, kubeconfig, context)
 
@@ -208,7 +208,9 @@ def release(name: str, force: bool, timeout: float, namespace: str, kubeconfig: 
         if force:
             await _forget(client, host)
             patch["spec"]["claim"] = None
-            patch["metadata"]["finalizers"] = [one for one in host.metadata.finalizers if one != FINALIZER]
+            patch["metadata"]["finalizers"] = [
+                finalizer for finalizer in host.metadata.finalizers if finalizer != FINALIZER
+            ]
         await client.patch(Host, key, patch)
         return await _wait_until_free(client, key, timeout)
 
@@ -235,8 +237,8 @@ async def _wait_until_free(client: Client, key: Key, timeout: float) -> int:
                 await asyncio.sleep(1)
                 host = await client.get(Host, key)
     except TimeoutError:
-        told = [one.message for one in host.status.conditions if one.type == "Clean"]
-        raise click.ClickException(f"Host {key.name} is not free after {timeout:g} s; {'; '.join(told)}") from None
+        messages = [condition.message for condition in host.status.conditions if condition.type == "Clean"]
+        raise click.ClickException(f"Host {key.name} is not free after {timeout:g} s; {'; '.join(messages)}") from None
     click.echo(f"Host {key.name} is clean" + (" and unschedulable" if host.spec.unschedulable else ""))
     return 0
 

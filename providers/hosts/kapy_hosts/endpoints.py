@@ -131,17 +131,17 @@ class Endpoints(ControlPlaneLoadBalancer[HostCluster]):
 
     async def sync(self, cluster: Key) -> None:
         """Let haproxy know all control plane machines of a Cluster. Raises HostFailure."""
-        found = next(iter(self._clusters.list_by_index("hosts/owner", str(cluster))), None)
+        host_cluster = next(iter(self._clusters.list_by_index("hosts/owner", str(cluster))), None)
         host = self._balancer(cluster)
-        if found is not None and found.spec.haproxy is not None and host is not None:
-            await self._serve(cluster, host, found.spec.haproxy.port)
+        if host_cluster is not None and host_cluster.spec.haproxy is not None and host is not None:
+            await self._serve(cluster, host, host_cluster.spec.haproxy.port)
 
     async def release(self, context: OfCluster) -> Released | Waiting:
         """Give back the Host of a load balancer."""
         claimed = self._balancer(context.cluster)
         uid = context.uid if claimed is None or not claimed.spec.claim else claimed.spec.claim.uid
-        if left := await self._claims.release_all(context.key.namespace, uid):
-            return Waiting(message=f"Host {', '.join(left)} is being cleaned", requeue_after=RETRY)
+        if cleaning := await self._claims.release_all(context.key.namespace, uid):
+            return Waiting(message=f"Host {', '.join(cleaning)} is being cleaned", requeue_after=RETRY)
         self._served.pop(uid, None)
         return Released()
 
@@ -149,18 +149,18 @@ class Endpoints(ControlPlaneLoadBalancer[HostCluster]):
         self, cluster: Key, steps: Sequence[BootStep], plan: BootPlan, version: str
     ) -> Sequence[BootStep]:
         """Return the steps of a control plane machine with the static Pod of kube-vip."""
-        found = next(iter(self._clusters.list_by_index("hosts/owner", str(cluster))), None)
-        if found is None or found.spec.kube_vip is None:
+        host_cluster = next(iter(self._clusters.list_by_index("hosts/owner", str(cluster))), None)
+        if host_cluster is None or host_cluster.spec.kube_vip is None:
             return steps
-        first = any(isinstance(one, WriteFile) and one.path == _INIT_FILE for one in plan.steps)
-        endpoint = found.spec.control_plane_endpoint
-        own = kube_vip_steps(found.spec.kube_vip, endpoint.host, endpoint.port, version, first=first)
+        first = any(isinstance(step, WriteFile) and step.path == _INIT_FILE for step in plan.steps)
+        endpoint = host_cluster.spec.control_plane_endpoint
+        own = kube_vip_steps(host_cluster.spec.kube_vip, endpoint.host, endpoint.port, version, first=first)
         # `kubeadm join` refuses a folder that has files; `kubeadm init` needs the address.
         return [*own, *steps] if first else [*steps, *own]
 
     def _balancer(self, cluster: Key) -> Host | None:
-        found = self._claims.of_cluster(cluster)
-        return next((one for one in found if one.spec.claim and one.spec.claim.kind == "HostCluster"), None)
+        hosts = self._claims.of_cluster(cluster)
+        return next((host for host in hosts if host.spec.claim and host.spec.claim.kind == "HostCluster"), None)
 
     async def _take(self, context: OfCluster) -> Host:
         haproxy = context.object.spec.haproxy
@@ -196,11 +196,11 @@ class Endpoints(ControlPlaneLoadBalancer[HostCluster]):
         are no others.
         """
         every = [
-            (one.spec.claim.name, one.spec.address)
-            for one in self._claims.of_cluster(cluster)
-            if one.spec.claim and one.spec.claim.control_plane
+            (host.spec.claim.name, host.spec.address)
+            for host in self._claims.of_cluster(cluster)
+            if host.spec.claim and host.spec.claim.control_plane
         ]
-        serving = [one for one in every if (cluster, one[0]) not in self._drained]
+        serving = [backend for backend in every if (cluster, backend[0]) not in self._drained]
         return sorted(serving or every)
 
 
@@ -220,11 +220,11 @@ class Clusters(InfraClusterProvider[HostCluster]):
             namespace = change.document["metadata"]["namespace"]
             names = {_cluster_name(change.old), _cluster_name(change.new)} - {""}
             every = _failure_domain(change.old) != _failure_domain(change.new)
-            for one in clusters.list(namespace):
-                owners = one["metadata"].get("ownerReferences") or ()
-                waits = not ((one.get("status") or {}).get("initialization") or {}).get("provisioned")
+            for cluster in clusters.list(namespace):
+                owners = cluster["metadata"].get("ownerReferences") or ()
+                waits = not ((cluster.get("status") or {}).get("initialization") or {}).get("provisioned")
                 if every or waits or any(owner["name"] in names for owner in owners):
-                    yield Key.of(one)
+                    yield Key.of(cluster)
 
         controller.watch(self._claims.hosts, of_host)
 
@@ -237,7 +237,8 @@ class Clusters(InfraClusterProvider[HostCluster]):
             }
         )
         return ClusterProvisioned(
-            endpoint=context.endpoint, failure_domains=[FailureDomain(name=one, control_plane=True) for one in domains]
+            endpoint=context.endpoint,
+            failure_domains=[FailureDomain(name=domain, control_plane=True) for domain in domains],
         )
 
     async def reconcile_delete(self, context: OfCluster) -> Released | Waiting:
@@ -267,7 +268,7 @@ def kube_vip_pod(settings: KubeVIP, address: str, port: int, version: str, *, fi
     """Return the manifest of kube-vip: ARP and leader election. first: on the machine that runs
     `kubeadm init`. JSON is YAML.
     """
-    numbers = tuple(int(one) for one in version.removeprefix("v").split(".")[:2] if one.isdigit())
+    numbers = tuple(int(part) for part in version.removeprefix("v").split(".")[:2] if part.isdigit())
     admin = "super-admin" if first and (not numbers or numbers >= _SUPER_ADMIN) else "admin"
     environment = {
         "vip_arp": "true",

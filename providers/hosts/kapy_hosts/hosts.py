@@ -62,7 +62,7 @@ class HostController:
     async def _look(self, host: Host) -> Result:
         try:
             shell = await self._access.shell(host)
-            seen = await remote.look(shell)
+            observed = await remote.look(shell)
         except HostFailure as failure:
             await self._unreachable(host, failure)
             return requeue(after=RETRY, because=str(failure))
@@ -71,7 +71,7 @@ class HostController:
         current = self._claims.hosts.get(host.key)
         if current is None:
             return DONE
-        await self._report(current, _state(current, seen, plane, now), seen.facts())
+        await self._report(current, _state(current, observed, plane, now), observed.facts())
         period = USED_PERIOD if current.spec.claim else FREE_PERIOD
         return requeue(after=period, because="hosts tell of no change")
 
@@ -79,7 +79,7 @@ class HostController:
         assert host.spec.claim is not None
         try:
             shell = await self._access.shell(host)
-            left = await remote.release(shell, host.spec.claim.uid)
+            remnants = await remote.release(shell, host.spec.claim.uid)
         except HostFailure as failure:
             if isinstance(failure, remote.HeldByAnother):
                 await self._claims.remove(self._current(host))
@@ -88,8 +88,8 @@ class HostController:
             await self._quarantine(host, failure.reason, message, failure)
             return requeue(after=RETRY, because=message)
         current = self._current(host)
-        if left:
-            message = f"it did not come clean; left: {', '.join(left)}"
+        if remnants:
+            message = f"it did not come clean; left: {', '.join(remnants)}"
             await self._quarantine(current, "NotClean", message)
             return requeue(after=USED_PERIOD, because=message)
         await self._claims.remove(current)
@@ -103,23 +103,23 @@ class HostController:
         before = conditions.get(host.status.conditions, CLEAN)
         if before is None or before.message != message:
             self._events.warning(host, "HostQuarantined", message)
-        known = [] if failure is None else _unreachable_conditions(failure)
-        known += [conditions.false(CLEAN, reason, message), conditions.false(AVAILABLE, "Quarantined", message)]
-        await self._report(host, ("Quarantined", known), host.status.facts)
+        results = [] if failure is None else _unreachable_conditions(failure)
+        results += [conditions.false(CLEAN, reason, message), conditions.false(AVAILABLE, "Quarantined", message)]
+        await self._report(host, ("Quarantined", results), host.status.facts)
 
     async def _unreachable(self, host: Host, failure: HostFailure) -> None:
         current = self._current(host)
         state = "Unreachable" if current.spec.claim is None else "Claimed"
-        known = _unreachable_conditions(failure)
-        known.append(conditions.false(AVAILABLE, failure.reason, str(failure)))
-        await self._report(current, (state, known), current.status.facts)
+        results = _unreachable_conditions(failure)
+        results.append(conditions.false(AVAILABLE, failure.reason, str(failure)))
+        await self._report(current, (state, results), current.status.facts)
 
     async def _report(self, host: Host, state: tuple[str, list[Condition]], facts: Facts | None) -> None:
         before = to_builtins(host.status)
         now = self._runtime.clock()
-        word, known = state
-        for one in known:
-            conditions.set_condition(host, one, now)
+        word, results = state
+        for condition in results:
+            conditions.set_condition(host, condition, now)
         if host.spec.claim is None:
             for outdated in (CLEAN, NOT_REBOOTED, ADDRESSES):
                 conditions.delete_condition(host, outdated)
@@ -145,56 +145,56 @@ def _reconcile_inputs(document: Document) -> tuple[object, ...]:
 
 
 def _unreachable_conditions(failure: HostFailure) -> list[Condition]:
-    known = [conditions.false(REACHABLE, failure.reason, str(failure))]
+    results = [conditions.false(REACHABLE, failure.reason, str(failure))]
     if failure.reason == "HostKeyChanged":
-        known.append(conditions.false(HOST_KEY, failure.reason, str(failure)))
-    return known
+        results.append(conditions.false(HOST_KEY, failure.reason, str(failure)))
+    return results
 
 
-def _state(host: Host, seen: Observed, plane: str, now: float) -> tuple[str, list[Condition]]:
+def _state(host: Host, observed: Observed, plane: str, now: float) -> tuple[str, list[Condition]]:
     """Return the state of a host that answers, and its conditions."""
-    known = [conditions.true(REACHABLE, REACHABLE), conditions.true(HOST_KEY, HOST_KEY)]
+    results = [conditions.true(REACHABLE, REACHABLE), conditions.true(HOST_KEY, HOST_KEY)]
     if host.spec.claim is not None:
-        known += _in_use(host, seen)
+        results += _in_use(host, observed)
         word = f"in use by {host.spec.claim.name}"
-        return "Claimed", [*known, conditions.false(AVAILABLE, "Claimed", word)]
-    uid, its_plane, owner = seen.claim
+        return "Claimed", [*results, conditions.false(AVAILABLE, "Claimed", word)]
+    uid, its_plane, owner = observed.claim
     if uid:
         whose = remote.describe_claim([uid, its_plane, owner])
         where = "this management cluster has no such claim" if its_plane == plane else "elsewhere"
         message = f"it is held by {whose}, {where}. If nobody uses it: kapy hosts release {host.metadata.name} --force"
-        return "Held", [*known, conditions.false(AVAILABLE, "HeldByAnother", message)]
-    problems = general_problems(seen, now, host.spec.ignored_checks)
+        return "Held", [*results, conditions.false(AVAILABLE, "HeldByAnother", message)]
+    problems = general_problems(observed, now, host.spec.ignored_checks)
     if problems:
         message = "; ".join(map(str, problems))
-        known.append(conditions.false(SUITABLE, "ChecksFailed", message))
-        return "Unsuitable", [*known, conditions.false(AVAILABLE, "Unsuitable", message)]
-    known.append(conditions.true(SUITABLE, SUITABLE))
+        results.append(conditions.false(SUITABLE, "ChecksFailed", message))
+        return "Unsuitable", [*results, conditions.false(AVAILABLE, "Unsuitable", message)]
+    results.append(conditions.true(SUITABLE, SUITABLE))
     if host.spec.unschedulable:
         message = "it is unschedulable"
-        return "Unschedulable", [*known, conditions.false(AVAILABLE, "Unschedulable", message)]
-    return "Free", [*known, conditions.true(AVAILABLE, AVAILABLE)]
+        return "Unschedulable", [*results, conditions.false(AVAILABLE, "Unschedulable", message)]
+    return "Free", [*results, conditions.true(AVAILABLE, AVAILABLE)]
 
 
-def _in_use(host: Host, seen: Observed) -> list[Condition]:
+def _in_use(host: Host, observed: Observed) -> list[Condition]:
     """Return the conditions of a host that runs a machine."""
-    known = [conditions.true(SUITABLE, SUITABLE)]
+    results = [conditions.true(SUITABLE, SUITABLE)]
     assert host.spec.claim is not None
-    if seen["claim"] and seen.claim[0] != host.spec.claim.uid:
-        message = f"the host is held by {remote.describe_claim(list(seen.claim))}"
-        known = [conditions.false(SUITABLE, "HeldByAnother", message)]
-    if seen["booted_id"]:
-        changed = seen["booted_id"] != seen["boot_id"]
+    if observed["claim"] and observed.claim[0] != host.spec.claim.uid:
+        message = f"the host is held by {remote.describe_claim(list(observed.claim))}"
+        results = [conditions.false(SUITABLE, "HeldByAnother", message)]
+    if observed["booted_id"]:
+        changed = observed["booted_id"] != observed["boot_id"]
         message = "the host was restarted after its machine had started"
-        known.append(
+        results.append(
             conditions.false(NOT_REBOOTED, "Rebooted", message)
             if changed
             else conditions.true(NOT_REBOOTED, NOT_REBOOTED)
         )
-    gone = set(seen["booted_addresses"].split()) - set(seen.addresses)
-    if gone:
-        message = f"addresses of the machine are gone: {', '.join(sorted(gone))}"
-        known.append(conditions.false(ADDRESSES, "AddressesChanged", message))
-    elif seen["booted_addresses"]:
-        known.append(conditions.true(ADDRESSES, ADDRESSES))
-    return known
+    missing = set(observed["booted_addresses"].split()) - set(observed.addresses)
+    if missing:
+        message = f"addresses of the machine are gone: {', '.join(sorted(missing))}"
+        results.append(conditions.false(ADDRESSES, "AddressesChanged", message))
+    elif observed["booted_addresses"]:
+        results.append(conditions.true(ADDRESSES, ADDRESSES))
+    return results

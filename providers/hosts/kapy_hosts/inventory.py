@@ -45,10 +45,10 @@ def read_inventory(text: str, namespace: str) -> list[Document]:
         entries = _of_groups(value)
     else:
         raise BadInventory("the inventory must have `hosts:`, or be an Ansible inventory")
-    found = [_host(name, spec, labels, namespace) for name, (spec, labels) in entries.items()]
-    if not found:
+    hosts = [_host(name, spec, labels, namespace) for name, (spec, labels) in entries.items()]
+    if not hosts:
         raise BadInventory("the inventory has no hosts")
-    return found
+    return hosts
 
 
 Entries = dict[str, tuple[Document, dict[str, str]]]
@@ -57,10 +57,10 @@ Entries = dict[str, tuple[Document, dict[str, str]]]
 def _of_list(value: Document) -> Entries:
     defaults = value.get("defaults") or {}
     entries: Entries = {}
-    for number, one in enumerate(value["hosts"]):
-        if not isinstance(one, dict) or not isinstance(defaults, dict):
+    for number, entry in enumerate(value["hosts"]):
+        if not isinstance(entry, dict) or not isinstance(defaults, dict):
             raise BadInventory(f"hosts[{number}] and defaults must be mappings")
-        spec = {**defaults, **one}
+        spec = {**defaults, **entry}
         name, labels = str(spec.pop("name", "") or spec.get("address", "")), spec.pop("labels", None) or {}
         if name in entries:
             raise BadInventory(f"host {name} is there twice")
@@ -154,7 +154,7 @@ def _host(name: str, spec: Document, labels: Document, namespace: str) -> Docume
 
 
 def _unknown(spec: Document) -> Iterator[FieldError | str]:
-    known = {"address", "port", "user", "sudo", "privateKeySecretRef", "hostKey", "jumpHost", "failureDomain"}
+    fields = {"address", "port", "user", "sudo", "privateKeySecretRef", "hostKey", "jumpHost", "failureDomain"}
     for name in spec:
-        if name not in known | {"ignoredChecks", "unschedulable"}:
+        if name not in fields | {"ignoredChecks", "unschedulable"}:
             yield f"{name} is no field of a Host"

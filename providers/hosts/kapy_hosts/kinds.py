@@ -323,16 +323,16 @@ def pool_problems(new: HostMachinePool, old: HostMachinePool | None) -> Iterator
 def _install_problems(path: str, install: Install | None) -> Iterator[FieldError]:
     if install is None:
         return
-    given = [bool(install.folder), install.archive is not None, install.repository is not None]
-    if sum(given) != 1:
-        yield invalid(path, sum(given), "name one of folder, archive and repository")
+    sources = [bool(install.folder), install.archive is not None, install.repository is not None]
+    if sum(sources) != 1:
+        yield invalid(path, sum(sources), "name one of folder, archive and repository")
     if install.folder and not install.folder.startswith("/"):
         yield invalid(f"{path}.folder", install.folder, "must be an absolute path of the host")
     if install.archive is not None and len(install.archive.sha256) != 64:
         yield required(f"{path}.archive.sha256", "the checksum of the archive, 64 digits")
-    for name, found in (("archive", install.archive), ("repository", install.repository)):
-        if found is not None and not re.fullmatch(r"https?://[^\s'\"\\]+", found.url):
-            yield invalid(f"{path}.{name}.url", found.url, "must be a URL of http or https")
+    for name, source in (("archive", install.archive), ("repository", install.repository)):
+        if source is not None and not re.fullmatch(r"https?://[^\s'\"\\]+", source.url):
+            yield invalid(f"{path}.{name}.url", source.url, "must be a URL of http or https")
 
 
 ADMISSION = Rulebook(

@@ -80,9 +80,9 @@ class Machines(InfraMachineProvider[HostMachine]):
         was_free = is_free(change.old) and _labels(change.old) == _labels(change.new)
         if was_free or not is_free(change.new):
             return
-        for one in self._machines.list(namespace):
-            if not (one.get("status") or {}).get("host"):
-                yield Key.of(one)
+        for machine in self._machines.list(namespace):
+            if not (machine.get("status") or {}).get("host"):
+                yield Key.of(machine)
 
     async def reconcile_normal(self, context: Context) -> Provisioned | Waiting:
         host = self._claims.of(claim_id(context))
@@ -98,16 +98,16 @@ class Machines(InfraMachineProvider[HostMachine]):
         except HostFailure as failure:
             return await self._report_failure(context, host, failure)
         except BadBootData as error:
-            told = conditions.false(BOOTED, "BadBootData", str(error))
-            return _waiting(told, host.metadata.name, None)
+            condition = conditions.false(BOOTED, "BadBootData", str(error))
+            return _waiting(condition, host.metadata.name, None)
 
     async def reconcile_delete(self, context: Context) -> Released | Waiting:
-        left = await self._claims.release_all(context.key.namespace, claim_id(context))
+        cleaning = await self._claims.release_all(context.key.namespace, claim_id(context))
         self._steps.pop(context.uid, None)
-        if not left:
+        if not cleaning:
             return Released()
-        told = f"Host {', '.join(left)} is being cleaned"
-        return Waiting(message=told, requeue_after=RETRY)
+        message = f"Host {', '.join(cleaning)} is being cleaned"
+        return Waiting(message=message, requeue_after=RETRY)
 
     def _now(self) -> float:
         return self._runtime.clock().timestamp()
@@ -157,13 +157,13 @@ class Machines(InfraMachineProvider[HostMachine]):
         uid, ignored = claim_id(context), host.spec.ignored_checks
         owner = f"{context.key.namespace}/{context.key.name}"
         await remote.claim(shell, uid, await self._access.plane(), owner)
-        seen = await remote.look(shell)
-        problems = general_problems(seen, self._now(), ignored) + machine_problems(
-            seen, context.object.spec, context.version, ignored, control_plane=context.control_plane
+        observed = await remote.look(shell)
+        problems = general_problems(observed, self._now(), ignored) + machine_problems(
+            observed, context.object.spec, context.version, ignored, control_plane=context.control_plane
         )
         if not problems:
-            told = conditions.false(BOOTED, "Starting", "the host is checked")
-            return _waiting(told, host.metadata.name, START)
+            condition = conditions.false(BOOTED, "Starting", "the host is checked")
+            return _waiting(condition, host.metadata.name, START)
         await remote.unclaim(shell, uid)
         message = "; ".join(map(str, problems))
         return await self._passed_over(context, host, message)
@@ -171,9 +171,9 @@ class Machines(InfraMachineProvider[HostMachine]):
     async def _passed_over(self, context: Context, host: Host, message: str) -> Waiting:
         self._claims.pass_over(claim_id(context), host, message, self._now())
         await self._claims.remove(self._claims.hosts.get(host.key) or host)
-        told = f"Host {host.metadata.name} is passed over: {message}"
-        self._events.warning(context.object, "HostPassedOver", told)
-        return _waiting(conditions.false(CLAIMED, "PassedOver", told), None, timedelta(seconds=1))
+        text = f"Host {host.metadata.name} is passed over: {message}"
+        self._events.warning(context.object, "HostPassedOver", text)
+        return _waiting(conditions.false(CLAIMED, "PassedOver", text), None, timedelta(seconds=1))
 
     async def _report_failure(
         self, context: Context, host: Host, failure: HostFailure, *, has_begun: bool | None = None
@@ -189,10 +189,10 @@ class Machines(InfraMachineProvider[HostMachine]):
             self._claims.pass_over(claim_id(context), host, str(failure), self._now())
             await self._claims.release(self._claims.hosts.get(host.key) or host)
             message = f"Host {name} is passed over: {failure}"
-            told = conditions.false(CLAIMED, failure.reason, message)
-            return _waiting(told, None, timedelta(seconds=1))
-        told = conditions.false(HOST_REACHABLE, failure.reason, str(failure))
-        return _waiting(told, name, RETRY)
+            condition = conditions.false(CLAIMED, failure.reason, message)
+            return _waiting(condition, None, timedelta(seconds=1))
+        condition = conditions.false(HOST_REACHABLE, failure.reason, str(failure))
+        return _waiting(condition, name, RETRY)
 
     async def _boot_steps(self, context: Context, host: Host) -> Sequence[BootStep]:
         plan = await boot_plan(
@@ -216,14 +216,14 @@ class Machines(InfraMachineProvider[HostMachine]):
         return steps
 
     async def _finish_boot(self, context: Context, host: Host, shell: Shell) -> Provisioned:
-        seen = await remote.look(shell)
-        texts = seen["booted_addresses"].split() or seen.addresses
+        observed = await remote.look(shell)
+        texts = observed["booted_addresses"].split() or observed.addresses
         self._steps.pop(context.uid, None)
         return self._answer(context, host, _addresses(context, host, texts), [])
 
     async def _provision(self, context: Context, host: Host | None) -> Provisioned | Waiting:
-        known = [(one.type, one.address) for one in context.object.status.addresses]
-        addresses = [Address(type_, text) for type_, text in known]  # type: ignore[arg-type]
+        pairs = [(address.type, address.address) for address in context.object.status.addresses]
+        addresses = [Address(type_, text) for type_, text in pairs]  # type: ignore[arg-type]
         if host is None:
             message = "the Host of this machine is gone, or has another claim"
             lost = conditions.false(CLAIMED, "HostLost", message)
@@ -238,22 +238,22 @@ class Machines(InfraMachineProvider[HostMachine]):
     def _answer(
         self, context: Context, host: Host | None, addresses: Sequence[Address], more: Sequence[Condition]
     ) -> Provisioned:
-        known = {CLAIMED: conditions.true(CLAIMED, CLAIMED), BOOTED: conditions.true(BOOTED, BOOTED)}
+        by_type = {CLAIMED: conditions.true(CLAIMED, CLAIMED), BOOTED: conditions.true(BOOTED, BOOTED)}
         if host is not None:
             name = host.metadata.name
-            known[CLAIMED] = conditions.true(CLAIMED, CLAIMED, f"Host {name}")
-            seen = conditions.get(host.status.conditions, REACHABLE)
-            if seen is not None and seen.status != conditions.TRUE:
-                told = conditions.false(HOST_REACHABLE, seen.reason, seen.message)
-                known[HOST_REACHABLE] = told
+            by_type[CLAIMED] = conditions.true(CLAIMED, CLAIMED, f"Host {name}")
+            reachable = conditions.get(host.status.conditions, REACHABLE)
+            if reachable is not None and reachable.status != conditions.TRUE:
+                condition = conditions.false(HOST_REACHABLE, reachable.reason, reachable.message)
+                by_type[HOST_REACHABLE] = condition
             else:
-                known[HOST_REACHABLE] = conditions.true(HOST_REACHABLE, REACHABLE)
-        known |= {one.type: one for one in more}
+                by_type[HOST_REACHABLE] = conditions.true(HOST_REACHABLE, REACHABLE)
+        by_type |= {condition.type: condition for condition in more}
         return Provisioned(
             provider_id=f"{PREFIX}{claim_id(context)}",
             addresses=addresses,
             failure_domain="" if host is None else host.spec.failure_domain,
-            conditions=list(known.values()),
+            conditions=list(by_type.values()),
             status={"host": None if host is None else host.metadata.name},
         )
 
@@ -267,21 +267,21 @@ def _labels(host: Document | None) -> object:
     return None if host is None else host["metadata"].get("labels")
 
 
-def _waiting(told: Condition, host: str | None, after: timedelta | None) -> Waiting:
+def _waiting(condition: Condition, host: str | None, after: timedelta | None) -> Waiting:
     """Return the answer with one condition. host: the Host, None for none."""
-    known = [told]
-    if told.type != CLAIMED:
-        known.insert(0, conditions.true(CLAIMED, CLAIMED, f"Host {host}"))
-    return Waiting(message=told.message, requeue_after=after, conditions=known, status={"host": host or None})
+    results = [condition]
+    if condition.type != CLAIMED:
+        results.insert(0, conditions.true(CLAIMED, CLAIMED, f"Host {host}"))
+    return Waiting(message=condition.message, requeue_after=after, conditions=results, status={"host": host or None})
 
 
 def _addresses(context: Context, host: Host, texts: Sequence[str]) -> list[Address]:
     """Return the addresses of a machine, that of the Host first if it is an IP address."""
-    found = [one for one in texts if _is_ip(one)]
+    ips = [text for text in texts if _is_ip(text)]
     own = host.spec.address
-    if _is_ip(own) and (own in found or not found):
-        found = [own, *(one for one in found if one != own)]
-    listed = [Address("InternalIP", one) for one in found]
+    if _is_ip(own) and (own in ips or not ips):
+        ips = [own, *(text for text in ips if text != own)]
+    listed = [Address("InternalIP", text) for text in ips]
     return [*listed, Address("Hostname", context.key.name)]
 
 

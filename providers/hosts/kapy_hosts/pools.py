@@ -40,11 +40,11 @@ class Pools(InfraMachinePoolProvider[HostMachinePool]):
             there.pop("providerID", None)
             return bool(there == wanted)
 
-        found = await self._machines.ensure(context, lambda: {"spec": wanted}, is_current)
-        machines = [convert(one, HostMachine) for one in found]
+        documents = await self._machines.ensure(context, lambda: {"spec": wanted}, is_current)
+        machines = [convert(document, HostMachine) for document in documents]
         name = f"hosts-pool://{context.key.namespace}/{context.key.name}"
         return pool_result(
-            context, [_instance(one) for one in machines], provider_id=context.object.spec.provider_id or name
+            context, [_instance(machine) for machine in machines], provider_id=context.object.spec.provider_id or name
         )
 
     async def reconcile_delete(self, context: Context) -> Released | Waiting:

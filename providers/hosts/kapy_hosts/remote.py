@@ -90,10 +90,10 @@ async def release(shell: Shell, uid: str) -> list[str]:
     if output.code == _HELD:
         raise HeldByAnother(output.stdout.strip().removeprefix("held by "))
     lines = _check_output(output, "release").stdout.split("\n")
-    found = [line.strip() for line in lines if line.strip()]
-    if found == ["clean"]:
+    remnants = [line.strip() for line in lines if line.strip()]
+    if remnants == ["clean"]:
         return []
-    return found or ["the script said nothing"]
+    return remnants or ["the script said nothing"]
 
 
 async def forget(shell: Shell) -> None:

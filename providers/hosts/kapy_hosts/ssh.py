@@ -42,9 +42,9 @@ class _Client(asyncssh.SSHClient):
 class _Open:
     """One connection. users: commands that are running."""
 
-    def __init__(self, connection: Any, target: Target, seen: str, jump_key: str) -> None:
+    def __init__(self, connection: Any, target: Target, host_key: str, jump_key: str) -> None:
         self.connection = connection
-        self.host_key = seen
+        self.host_key = host_key
         self.jump_key = jump_key
         self._target = target
         self._aborted = False
@@ -105,10 +105,10 @@ async def _send(stream: Any, data: bytes) -> None:
 
 
 async def _tail(stream: Any) -> str:
-    kept = b""
+    tail = b""
     while piece := await stream.read(_PIECE):
-        kept = (kept + piece)[-MAX_OUTPUT:]
-    return kept.decode("utf-8", "replace")
+        tail = (tail + piece)[-MAX_OUTPUT:]
+    return tail.decode("utf-8", "replace")
 
 
 class Connections:
@@ -123,13 +123,13 @@ class Connections:
         """Return the connection to a host, a new one or one that is open. Raises HostFailure."""
         lock = self._locks.setdefault(target, asyncio.Lock())
         async with lock:
-            known = self._open.get(target)
-            if known is not None and known.is_open:
-                return known
+            connection = self._open.get(target)
+            if connection is not None and connection.is_open:
+                return connection
             tunnel = None if target.jump is None else await self.connect(target.jump)
-            known = await self._dial(target, tunnel)
-            self._open[target] = known
-            return known
+            connection = await self._dial(target, tunnel)
+            self._open[target] = connection
+            return connection
 
     async def _dial(self, target: Target, tunnel: _Open | None) -> _Open:
         client = _Client(target.host_key)
@@ -171,10 +171,10 @@ class Connections:
 
     def _close_idle(self, now: float) -> None:
         jumps = {target.jump for target in self._open}
-        for target, one in list(self._open.items()):
-            idle = not one.users and now - one.idle_since > IDLE and target not in jumps
-            if idle or not one.is_open:
-                one.abort()
+        for target, connection in list(self._open.items()):
+            idle = not connection.users and now - connection.idle_since > IDLE and target not in jumps
+            if idle or not connection.is_open:
+                connection.abort()
                 del self._open[target]
                 if not self._locks[target].locked():
                     del self._locks[target]
@@ -182,11 +182,11 @@ class Connections:
     async def close(self) -> None:
         """Close all connections."""
         while self._open:
-            _, one = self._open.popitem()
-            one.connection.abort()
+            _, connection = self._open.popitem()
+            connection.connection.abort()
             with suppress(Exception):
                 async with asyncio.timeout(1):
-                    await one.connection.wait_closed()
+                    await connection.connection.wait_closed()
 
 
 @asynccontextmanager
@@ -230,15 +230,15 @@ def _text_of(key: Any) -> str:
     return f"{kind} {data}"
 
 
-def _same_key(one: str, other: str) -> bool:
-    return one.split()[:2] == other.split()[:2]
+def _same_key(key: str, other: str) -> bool:
+    return key.split()[:2] == other.split()[:2]
 
 
 def _words(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def _failure(target: Target, seen: str, error: Exception) -> HostFailure:
+def _failure(target: Target, shown_key: str, error: Exception) -> HostFailure:
     if isinstance(error, HostFailure):
         return error
     if isinstance(error, TimeoutError):
@@ -248,7 +248,7 @@ def _failure(target: Target, seen: str, error: Exception) -> HostFailure:
     if isinstance(error, asyncssh.HostKeyNotVerifiable) or (
         target.host_key and isinstance(error, asyncssh.KeyExchangeFailed)
     ):
-        shown = f"it shows {seen}" if seen else "it has no key of the trusted type"
+        shown = f"it shows {shown_key}" if shown_key else "it has no key of the trusted type"
         return HostFailure(
             "HostKeyChanged",
             f"{target} is not the host that is trusted: {shown}. If that is intended, change "

@@ -52,9 +52,9 @@ async def test_cuts_at_every_command_make_no_second_claim(seed: int) -> None:
             host.cut = lambda number: random.choice(["before", "after", *[""] * 8])
         for name in ("a", "b"):
             await blue.add_machine(name)
-        found = [await blue.provisioned(name, within=36000) for name in ("a", "b")]
-        booted = [one for host in blue.hosts.values() for one in {host.booted} if one]
-        assert sorted(booted) == sorted(one.metadata.uid for one in found)
+        machines = [await blue.provisioned(name, within=36000) for name in ("a", "b")]
+        booted = [uid for host in blue.hosts.values() for uid in {host.booted} if uid]
+        assert sorted(booted) == sorted(machine.metadata.uid for machine in machines)
         for name in ("a", "b"):
             await blue.plane.client.delete(Machine, Key("default", name))
         for name, host in blue.hosts.items():
@@ -78,7 +78,7 @@ async def test_two_planes_share_no_host() -> None:
         assert len([host for host in blue.hosts.values() if host.booted]) == 2
         await green.add_machine("late")
         waiting = await green.plane.until(
-            HostMachine, "late", lambda one: "NoHost" in message(one, "HostClaimed"), within=900
+            HostMachine, "late", lambda machine: "NoHost" in message(machine, "HostClaimed"), within=900
         )
         assert "is held by default/of-blue" in message(waiting, "HostClaimed")
 
@@ -91,7 +91,9 @@ async def test_a_host_that_a_restored_plane_believes_free_is_not_taken() -> None
         held = await blue.state("one", "Held")
         assert "kapy hosts release one --force" in message(held, "Available")
         await blue.add_machine("worker")
-        waiting = await blue.plane.until(HostMachine, "worker", lambda one: "NoHost" in message(one, "HostClaimed"))
+        waiting = await blue.plane.until(
+            HostMachine, "worker", lambda machine: "NoHost" in message(machine, "HostClaimed")
+        )
         assert "held by default/later" in message(waiting, "HostClaimed")
         assert host.booted == "a-later-claim"
 
@@ -105,7 +107,9 @@ async def test_hosts_that_fail_checks_are_passed_over_with_the_reason() -> None:
         (await blue.add_host("d-small")).facts["memory"] = "100"
         await blue.add_host("e-elsewhere", failureDomain="rack-2")
         await blue.add_machine("worker", hostSelector={"matchLabels": {"disk": "ssd"}})
-        waiting = await blue.plane.until(HostMachine, "worker", lambda one: "NoHost" in message(one, "HostClaimed"))
+        waiting = await blue.plane.until(
+            HostMachine, "worker", lambda machine: "NoHost" in message(machine, "HostClaimed")
+        )
         assert "a-full: has other labels" in message(waiting, "HostClaimed")
         await blue.add_machine("other")
         other = await blue.provisioned("other")
@@ -141,9 +145,11 @@ async def test_a_host_that_does_not_come_clean_is_in_quarantine_and_the_machine_
         await blue.plane.client.delete(Machine, Key("default", "worker"))
         bad = await blue.state("one", "Quarantined")
         assert "left: process kubelet, file /var/lib/etcd/member" in message(bad, "Clean")
-        await blue.plane.until(Host, "one", lambda one: one.spec.claim and one.spec.claim.released)
+        await blue.plane.until(Host, "one", lambda current: current.spec.claim and current.spec.claim.released)
         await blue.add_machine("next")
-        waiting = await blue.plane.until(HostMachine, "next", lambda one: "NoHost" in message(one, "HostClaimed"))
+        waiting = await blue.plane.until(
+            HostMachine, "next", lambda machine: "NoHost" in message(machine, "HostClaimed")
+        )
         assert "one: is in use by worker" in message(waiting, "HostClaimed")
         assert await blue.plane.get(HostMachine, "worker") is None
         host.left = []
@@ -158,7 +164,7 @@ async def test_a_silent_host_lets_its_machine_go_and_is_cleaned_when_it_answers(
         await blue.provisioned("worker")
         host.failure = HostFailure("NoAnswer", "it did not answer within 15 s")
         machine = await blue.plane.until(
-            HostMachine, "worker", lambda one: message(one, "HostReachable").startswith("NoAnswer")
+            HostMachine, "worker", lambda current: message(current, "HostReachable").startswith("NoAnswer")
         )
         assert machine.status.initialization.provisioned
         await blue.plane.client.delete(Machine, Key("default", "worker"))
@@ -177,7 +183,9 @@ async def test_restarts_and_changed_addresses_have_their_conditions() -> None:
         await blue.provisioned("worker")
         host.facts["boot_id"] = "boot-2"
         host.address = "10.9.9.9"
-        changed = await blue.plane.until(Host, "one", lambda one: message(one, "NotRebooted").startswith("Rebooted"))
+        changed = await blue.plane.until(
+            Host, "one", lambda current: message(current, "NotRebooted").startswith("Rebooted")
+        )
         assert "restarted" in message(changed, "NotRebooted")
 
 
@@ -188,7 +196,7 @@ async def test_a_failed_boot_says_which_step_and_its_last_lines() -> None:
         host.outcome = "failed 00000 1\ntimed out waiting, token abcdef.0123456789abcdef"
         await blue.add_machine("worker")
         failed = await blue.plane.until(
-            HostMachine, "worker", lambda one: message(one, "BootCompleted").startswith("Failed")
+            HostMachine, "worker", lambda machine: message(machine, "BootCompleted").startswith("Failed")
         )
         said = message(failed, "BootCompleted")
         assert said == "Failed: runcmd[0] failed (1): timed out waiting, token …"
@@ -222,10 +230,10 @@ async def test_a_machine_is_carried_out_by_one_host_though_the_answer_is_lost(sc
         first.lost = (script,)
         await blue.add_machine("worker")
         if script == "boot":
-            told = await blue.plane.until(
-                HostMachine, "worker", lambda one: message(one, "HostReachable").startswith("NoAnswer")
+            unreachable = await blue.plane.until(
+                HostMachine, "worker", lambda current: message(current, "HostReachable").startswith("NoAnswer")
             )
-            assert told.status.host == "a-first"
+            assert unreachable.status.host == "a-first"
             await asyncio.sleep(3600)
             first.failure = None
         machine = await blue.provisioned("worker")
@@ -241,7 +249,9 @@ async def test_a_host_whose_disk_fills_up_after_the_checks_is_passed_over(step: 
         full.full = (step,)
         await blue.state("a-full", "Free")
         await blue.add_machine("worker")
-        waiting = await blue.plane.until(HostMachine, "worker", lambda one: "NoHost" in message(one, "HostClaimed"))
+        waiting = await blue.plane.until(
+            HostMachine, "worker", lambda machine: "NoHost" in message(machine, "HostClaimed")
+        )
         assert f"a-full: the script {step} ended with 1: No space left" in message(waiting, "HostClaimed")
         await blue.add_host("b-roomy")
         assert (await blue.provisioned("worker")).status.host == "b-roomy"
@@ -257,7 +267,9 @@ async def test_a_host_that_refuses_the_key_is_not_used_until_it_has_the_right_on
         refused = await blue.state("one", "Unreachable")
         assert message(refused, "Available") == "LoginRefused: it does not accept the private key"
         await blue.add_machine("worker")
-        waiting = await blue.plane.until(HostMachine, "worker", lambda one: "NoHost" in message(one, "HostClaimed"))
+        waiting = await blue.plane.until(
+            HostMachine, "worker", lambda machine: "NoHost" in message(machine, "HostClaimed")
+        )
         assert "one: it does not accept the private key" in message(waiting, "HostClaimed")
         assert host.commands == 0
         host.failure = None

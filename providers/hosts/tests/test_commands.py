@@ -26,14 +26,16 @@ Command = Callable[..., Result]
 
 @pytest.fixture
 def dialer(monkeypatch: pytest.MonkeyPatch) -> MemoryDialer:
-    found = MemoryDialer({name: MemoryHost(name, lambda: system_clock().timestamp()) for name in ("one", "two")})
+    memory_dialer = MemoryDialer(
+        {name: MemoryHost(name, lambda: system_clock().timestamp()) for name in ("one", "two")}
+    )
 
     @asynccontextmanager
     async def connections() -> AsyncIterator[MemoryDialer]:
-        yield found
+        yield memory_dialer
 
     monkeypatch.setattr(ssh, "connections", connections)
-    return found
+    return memory_dialer
 
 
 @pytest.fixture
@@ -50,7 +52,7 @@ def run(plane: BackgroundPlane, tmp_path: Path, *words: str) -> Result:
 
 
 def until(plane: BackgroundPlane, name: str, state: str) -> Host:
-    return plane.run(lambda at: at.until(Host, name, lambda one: one.status.state == state, within=30))
+    return plane.run(lambda at: at.until(Host, name, lambda host: host.status.state == state, within=30))
 
 
 def test_a_host_is_added_listed_checked_drained_and_released(

@@ -29,7 +29,7 @@ def judged(examples: list[Document], folder: Path, *words: str) -> Result:
     inventory = Right("infrastructure.cluster.x-k8s.io", ("hosts",), ("create",))
     provider = replace(PROVIDER, rights=[*PROVIDER.rights, inventory])
     file = folder / "examples.yaml"
-    file.write_text("---\n".join(dump(one | {"metadata": {"name": "example"}}) for one in examples))
+    file.write_text("---\n".join(dump(example | {"metadata": {"name": "example"}}) for example in examples))
     options = ["--examples", str(file), "--variable", "CONTROL_PLANE_ENDPOINT_HOST=10.0.0.100"]
     options += ["--in-process", "hosts_on_paper.conformance_program:add_to", "--fail-on", "SHOULD", *words]
     conformance_program.DIALER.hosts.clear()

@@ -25,8 +25,10 @@ async def test_haproxy_serves_the_control_plane_before_it_starts_and_goes_with_t
     async with scene(cluster={"haproxy": haproxy}) as blue:
         balancer = await blue.add_host("balancer")
         await blue.plane.client.patch(Host, Key("default", "balancer"), {"metadata": {"labels": {"role": "balancer"}}})
-        found = await blue.plane.until(HostCluster, "blue", lambda one: one.spec.control_plane_endpoint.host)
-        endpoint = found.spec.control_plane_endpoint
+        host_cluster = await blue.plane.until(
+            HostCluster, "blue", lambda current: current.spec.control_plane_endpoint.host
+        )
+        endpoint = host_cluster.spec.control_plane_endpoint
         assert (endpoint.host, endpoint.port) == ("balancer.example.com", 8443)
         assert "bind *:8443" in balancer.config
         for name in ("one", "two"):
@@ -48,10 +50,10 @@ async def test_haproxy_serves_the_control_plane_before_it_starts_and_goes_with_t
 @on_virtual_time
 async def test_failure_domains_are_those_of_all_hosts_of_the_moment() -> None:
     def reports(*names: str) -> Callable[[HostCluster], bool]:
-        return lambda one: tuple(domain.name for domain in one.status.failure_domains) == names
+        return lambda current: tuple(domain.name for domain in current.status.failure_domains) == names
 
     async with scene() as blue:
-        await blue.plane.until(HostCluster, "blue", lambda one: one.status.initialization.provisioned)
+        await blue.plane.until(HostCluster, "blue", lambda current: current.status.initialization.provisioned)
         await blue.add_host("one", failureDomain="rack-1")
         await blue.plane.until(HostCluster, "blue", reports("rack-1"))
         await blue.add_host("two", failureDomain="rack-2")
@@ -66,7 +68,9 @@ async def test_a_cluster_without_an_endpoint_says_what_to_do() -> None:
         await blue.plane.until(
             HostCluster,
             "blue",
-            lambda one: any("give the address of the API server" in each.message for each in one.status.conditions),
+            lambda current: any(
+                "give the address of the API server" in each.message for each in current.status.conditions
+            ),
         )
 
 
@@ -98,7 +102,10 @@ def test_kube_vip_has_the_rights_that_there_are(version: str, first: bool, file:
     pod = json.loads(kube_vip_pod(KubeVIP(interface="eth1"), "10.0.0.9", 6443, version, first=first))
     [volume] = pod["spec"]["volumes"]
     assert volume["hostPath"]["path"] == f"/etc/kubernetes/{file}"
-    environment = {one["name"]: one.get("value") or one["valueFrom"] for one in pod["spec"]["containers"][0]["env"]}
+    environment = {
+        variable["name"]: variable.get("value") or variable["valueFrom"]
+        for variable in pod["spec"]["containers"][0]["env"]
+    }
     assert environment["vip_nodename"] == {"fieldRef": {"fieldPath": "spec.nodeName"}}
     assert (environment["address"], environment["vip_interface"], environment["vip_subnet"]) == (
         "10.0.0.9",
@@ -123,7 +130,7 @@ async def test_the_address_of_kube_vip_goes_with_the_machine() -> None:
         assert json.loads(manifest.read_text())["kind"] == "Pod"
         assert await remote.release(shell, "u1") == []
         assert not manifest.exists()
-        assert [one for one in host.calls if one.startswith("ip address delete")] == [
+        assert [call for call in host.calls if call.startswith("ip address delete")] == [
             "ip address delete 10.0.0.9/32 dev eth0"
         ]
     finally:

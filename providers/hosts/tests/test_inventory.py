@@ -40,20 +40,20 @@ servers
 
 
 def test_ours_has_defaults_and_all_fields() -> None:
-    one, two = read_inventory(OURS, "lab")
-    assert one["metadata"]["namespace"] == "lab"
-    assert one["metadata"]["labels"]["disk"] == "ssd"
-    assert one["spec"] == {"address": "10.0.0.1", "user": "admin", "sudo": True, "failureDomain": "rack-1"}
+    first, two = read_inventory(OURS, "lab")
+    assert first["metadata"]["namespace"] == "lab"
+    assert first["metadata"]["labels"]["disk"] == "ssd"
+    assert first["spec"] == {"address": "10.0.0.1", "user": "admin", "sudo": True, "failureDomain": "rack-1"}
     assert (two["metadata"]["name"], two["spec"]["user"]) == ("10.0.0.2", "root")
     assert two["spec"]["jumpHost"] == {"address": "jump.example.com"}
 
 
 @pytest.mark.parametrize("text", [ANSIBLE, INI], ids=["yaml", "ini"])
 def test_ansible_gives_addresses_users_and_groups(text: str) -> None:
-    one, two = read_inventory(text, "default")
-    assert one["spec"] == {"address": "10.0.0.1", "port": 2222, "user": "admin", "sudo": True}
+    first, two = read_inventory(text, "default")
+    assert first["spec"] == {"address": "10.0.0.1", "port": 2222, "user": "admin", "sudo": True}
     assert two["spec"]["address"] == two["metadata"]["name"] == "two.example.com"
-    groups = [label for label in one["metadata"]["labels"] if label.startswith("group.")]
+    groups = [label for label in first["metadata"]["labels"] if label.startswith("group.")]
     assert groups == ["group.hosts.cluster.x-k8s.io/servers", "group.hosts.cluster.x-k8s.io/ssd-disks"]
 
 

@@ -17,13 +17,13 @@ PUBLIC = {line.removeprefix("## ") for line in SURFACE.read_text(encoding="utf-8
 def imports(path: Path) -> set[str]:
     """Return the modules that a file imports."""
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    found = {one.module or "" for one in nodes if isinstance(one, ast.ImportFrom)}
-    return found | {name.name for one in nodes if isinstance(one, ast.Import) for name in one.names}
+    modules = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    return modules | {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
 
 
 @pytest.mark.parametrize("path", sorted(SOURCE.glob("*.py")), ids=lambda path: path.name)
 def test_a_module_uses_only_public_names_of_kapy(path: Path) -> None:
-    assert {one for one in imports(path) if one.split(".")[0] == "kapy"} <= PUBLIC | {"kapy.cli.provider"}
+    assert {module for module in imports(path) if module.split(".")[0] == "kapy"} <= PUBLIC | {"kapy.cli.provider"}
 
 
 def test_one_module_knows_the_library_for_ssh() -> None:
@@ -31,7 +31,7 @@ def test_one_module_knows_the_library_for_ssh() -> None:
 
 
 def test_the_source_has_less_than_2500_lines_of_code() -> None:
-    files = [one for one in SOURCE.rglob("*") if one.suffix in (".py", ".sh")]
+    files = [file for file in SOURCE.rglob("*") if file.suffix in (".py", ".sh")]
     assert sum(map(lines_of_code, files)) < MAX_LINES
 
 
@@ -44,6 +44,6 @@ def lines_of_code(path: Path) -> int:
 
 def docstring_lines(text: str) -> int:
     """Return how many lines the docstrings have that are not blank."""
-    nodes = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Module | ast.ClassDef | FUNCTION)]
-    docs = [ast.get_docstring(one, clean=False) or "" for one in nodes]
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Module | ast.ClassDef | FUNCTION)]
+    docs = [ast.get_docstring(node, clean=False) or "" for node in nodes]
     return sum(bool(line.strip()) for doc in docs for line in doc.splitlines())

@@ -32,21 +32,21 @@ runcmd:
 
 @pytest.fixture
 def host() -> Iterator[PaperHost]:
-    found = PaperHost()
-    yield found
-    found.close()
+    paper_host = PaperHost()
+    yield paper_host
+    paper_host.close()
 
 
 async def steps() -> list[BootStep]:
     return boot_steps(await boot_plan(CLOUD_CONFIG, "cloud-config"))
 
 
-def problems(seen: Observed, *ignored: str, version: str = "v1.34.0") -> list[str]:
-    now = float(seen["time"])
-    found = general_problems(seen, now, ignored) + machine_problems(
-        seen, HostMachineSpec(), version, ignored, control_plane=True
+def problems(observed: Observed, *ignored: str, version: str = "v1.34.0") -> list[str]:
+    now = float(observed["time"])
+    listed = general_problems(observed, now, ignored) + machine_problems(
+        observed, HostMachineSpec(), version, ignored, control_plane=True
     )
-    return sorted({one.check for one in found})
+    return sorted({problem.check for problem in listed})
 
 
 async def test_a_host_boots_and_comes_back_as_it_was(host: PaperHost) -> None:
@@ -62,9 +62,9 @@ async def test_a_host_boots_and_comes_back_as_it_was(host: PaperHost) -> None:
     assert not any("s3cr3t" in call for call in host.calls)
     steps_left = list(host.path("/var/lib/kapy-hosts/boot/u1").glob("steps*"))
     assert steps_left == []  # they have secrets
-    seen = await remote.look(shell)
-    assert (seen["booted_id"], seen.claim) == ("boot-1", ("u1", "plane", "default/one"))
-    assert problems(seen) == ["used"]
+    observed = await remote.look(shell)
+    assert (observed["booted_id"], observed.claim) == ("boot-1", ("u1", "plane", "default/one"))
+    assert problems(observed) == ["used"]
     assert await remote.release(shell, "u1") == []
     assert host.path("/etc/motd").read_text() == "before"
     assert not key.exists()
@@ -169,14 +169,14 @@ async def test_a_check_finds_what_it_is_for(host: PaperHost, path: str, content:
     place = host.root / path
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(content)
-    seen = await remote.look(PaperShell(host))
-    assert check in problems(seen)
-    assert check not in problems(seen, check)
+    observed = await remote.look(PaperShell(host))
+    assert check in problems(observed)
+    assert check not in problems(observed, check)
 
 
 async def test_a_clock_that_differs_is_found(host: PaperHost) -> None:
-    seen = await remote.look(PaperShell(host))
-    [problem] = general_problems(seen, float(seen["time"]) + 60, ())
+    observed = await remote.look(PaperShell(host))
+    [problem] = general_problems(observed, float(observed["time"]) + 60, ())
     assert str(problem) == "time: the clock differs by -60 s; run an NTP client"
 
 
@@ -264,7 +264,7 @@ async def test_kubernetes_comes_from_an_archive_with_the_right_checksum_only(hos
         assert (programs / "kubelet").exists() == (checksum == right)
         assert await remote.release(shell, uid) == []
     assert (programs / "kubelet").read_text() == "bin/kubelet"
-    assert any(one.endswith("https://example.com/v1.34.0/amd64.tar.gz") for one in host.calls)
+    assert any(call.endswith("https://example.com/v1.34.0/amd64.tar.gz") for call in host.calls)
 
 
 async def test_packages_take_the_place_of_what_was_copied(host: PaperHost) -> None:
@@ -284,7 +284,7 @@ async def test_packages_take_the_place_of_what_was_copied(host: PaperHost) -> No
         progress = await remote.progress(shell, uid)
         assert progress.state == "finished", progress
         assert await remote.release(shell, uid) == []
-    assert [one.name for one in host.path("/usr/local/bin").iterdir()] == ["other"]
+    assert [file.name for file in host.path("/usr/local/bin").iterdir()] == ["other"]
 
 
 @pytest.mark.parametrize(
@@ -297,9 +297,9 @@ async def test_packages_take_the_place_of_what_was_copied(host: PaperHost) -> No
 def test_what_an_installation_needs_is_checked_before(source: Install, tool: str) -> None:
     spec = HostMachineSpec(install=source)
     values = {"missing": f"haproxy {tool}", "runtime": "x", "cpus": "64", "memory": "64000", "disk": "64000"}
-    told = machine_problems(Observed(values), spec, "v1.34.0", (), control_plane=False)
-    assert [one.check for one in told] == ["install"]
-    assert tool in told[0].message
+    results = machine_problems(Observed(values), spec, "v1.34.0", (), control_plane=False)
+    assert [problem.check for problem in results] == ["install"]
+    assert tool in results[0].message
     values["missing"] = "haproxy"
     assert machine_problems(Observed(values), spec, "v1.34.0", (), control_plane=False) == []
 
@@ -356,7 +356,7 @@ async def test_users_clock_and_disks_are_set_up_and_taken_back(host: PaperHost) 
         f"LABEL=data\t{place}\tauto\tdefaults,nofail,x-boot-data\t0\t2",
         "/dev/vdb1\tnone\tswap\tsw,x-boot-data\t0\t2",
     ]
-    mounts = [one for one in host.calls if one.startswith(("mount ", "swapon"))]
+    mounts = [call for call in host.calls if call.startswith(("mount ", "swapon"))]
     assert mounts == [f"mount -- {place}", "swapon /dev/vdb1"]
     assert await remote.release(shell, "u1") == []
     assert fstab.read_text() == "LABEL=root / ext4 defaults 0 1\n"
@@ -365,7 +365,7 @@ async def test_users_clock_and_disks_are_set_up_and_taken_back(host: PaperHost) 
     assert not rules.exists()
     assert not (host.root / "home/ada").exists()
     ends = ["userdel --remove -- ada", "groupdel -- docker", "swapoff /dev/vdb1", f"umount -- {place}"]
-    assert [one for one in host.calls if one in ends] == ends
+    assert [call for call in host.calls if call in ends] == ends
 
 
 async def test_a_user_who_is_there_already_stays(host: PaperHost) -> None:
@@ -376,7 +376,7 @@ async def test_a_user_who_is_there_already_stays(host: PaperHost) -> None:
     (host.root / "users").mkdir()
     (host.root / "users/ada").touch()
     await remote.claim(shell, "u1", "p", "o")
-    await remote.start_boot(shell, "u1", archive([one for one in await system_steps() if "ada" in one.entry]))
+    await remote.start_boot(shell, "u1", archive([step for step in await system_steps() if "ada" in step.entry]))
     assert (await remote.progress(shell, "u1")).state == "finished"
     assert keys.read_text().splitlines()[1] == "ssh-ed25519 AAAA ada"
     assert not (host.root / "password").exists()
@@ -389,7 +389,7 @@ async def test_a_disk_with_contents_stays_unchanged(host: PaperHost) -> None:
     shell = PaperShell(host)
     (host.root / "lsblk").write_text("part 0x83 /mnt\n")
     await remote.claim(shell, "u1", "p", "o")
-    disks = [one for one in await system_steps() if "disk_setup" in one.entry]
+    disks = [step for step in await system_steps() if "disk_setup" in step.entry]
     await remote.start_boot(shell, "u1", archive(disks))
     assert (await remote.progress(shell, "u1")).state == "finished"
     assert not (host.root / "sfdisk").exists()

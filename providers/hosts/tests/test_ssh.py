@@ -43,14 +43,14 @@ async def echo(process: Any) -> None:
 
 @asynccontextmanager
 async def server(handler: Handler = echo, key: asyncssh.SSHKey = HOST_KEY) -> AsyncIterator[int]:
-    found = await asyncssh.create_server(
+    ssh_server = await asyncssh.create_server(
         _Server, "127.0.0.1", 0, server_host_keys=[key], process_factory=handler, encoding=None
     )
     try:
-        yield found.sockets[0].getsockname()[1]
+        yield ssh_server.sockets[0].getsockname()[1]
     finally:
-        found.close()
-        await found.wait_closed()
+        ssh_server.close()
+        await ssh_server.wait_closed()
 
 
 def text(key: asyncssh.SSHKey) -> str:
@@ -204,5 +204,5 @@ async def test_many_commands_share_one_connection() -> None:
     async with server() as port, connections() as opened:
         shells = await asyncio.gather(*(opened.connect(target(port)) for _ in range(50)))
         assert len(set(map(id, shells))) == 1
-        outputs = await asyncio.gather(*(shells[0].run("echo", str(one)) for one in range(20)))
-    assert {one.code for one in outputs} == {0}
+        outputs = await asyncio.gather(*(shells[0].run("echo", str(number)) for number in range(20)))
+    assert {output.code for output in outputs} == {0}
