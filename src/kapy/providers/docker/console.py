@@ -104,9 +104,9 @@ class ContainerConsole(MachineConsole):
         balancer = await engine.container(load_balancer_container(target.cluster.name))
         if balancer is None:
             return ""
-        known = PublishedAddresses()
-        known.learn(check_owner(balancer, target.cluster), address, machine)
-        return known.instead_of(server)
+        addresses = PublishedAddresses()
+        addresses.learn(check_owner(balancer, target.cluster), address, machine)
+        return addresses.instead_of(server)
 
     async def versions(self) -> Mapping[str, str]:
         info = await self._open_engine().info()

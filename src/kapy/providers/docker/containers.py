@@ -246,16 +246,16 @@ def _environment(wanted: Wanted, around: Surroundings) -> Iterable[str]:
 
 def _proxies(wanted: Wanted, around: Surroundings) -> Mapping[str, str]:
     """Return this program's proxy variables; `NO_PROXY` gets all addresses inside the cluster."""
-    given = {
+    proxies = {
         name: value
         for name in _PROXIES
         if (value := around.environment.get(name) or around.environment.get(name.lower()))
     }
-    if given:
+    if proxies:
         nodes = [*around.subnets, *wanted.cluster_subnets]
-        direct = [*nodes, given.get("NO_PROXY", ""), wanted.name, *_INSIDE]
-        given["NO_PROXY"] = ",".join(filter(None, direct))
-    return given
+        direct = [*nodes, proxies.get("NO_PROXY", ""), wanted.name, *_INSIDE]
+        proxies["NO_PROXY"] = ",".join(filter(None, direct))
+    return proxies
 
 
 def ensured_network() -> Mapping[str, Any]:

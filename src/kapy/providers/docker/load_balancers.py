@@ -91,8 +91,8 @@ class LoadBalancers(ControlPlaneLoadBalancer[Any]):
             container = await self._host.found(name, context.cluster) or container
         ipv4, ipv6 = container.address()
         address = ipv6 if self._family(context.cluster) == "IPv6" else ipv4
-        known = address if context.endpoint is None else context.endpoint.host
-        if known and await self._host.find_way(container, known):
+        host = address if context.endpoint is None else context.endpoint.host
+        if host and await self._host.find_way(container, host):
             self._way_found(context.cluster)
         if context.endpoint is not None:
             return context.endpoint

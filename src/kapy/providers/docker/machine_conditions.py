@@ -66,10 +66,10 @@ def ignored(sections: Sequence[str]) -> str:
     )
 
 
-def complete(*known: Condition) -> Sequence[Condition]:
-    """Return all four conditions: the known ones, and the others with the reason for which they
+def complete(*reported: Condition) -> Sequence[Condition]:
+    """Return all four conditions: those reported, and the others with the reason for which they
     wait."""
-    by_type = {condition.type: condition for condition in known}
+    by_type = {condition.type: condition for condition in reported}
     return [
         by_type.get(type_) or conditions.false(type_, _WAITS.get(type_, Reason.NOT_PROVISIONED))
         for type_ in TYPES

@@ -149,17 +149,17 @@ class ContainerMachines(InfraMachineProvider[Any]):
             if container is not None:  # it was never started or has ended: start again, as upstream
                 await self._host.engine.remove(name)
             container = await self._host.make(self._wanted_container(context, name, image))
-        known = [told.CONTAINER_PROVISIONED]
+        results = [told.CONTAINER_PROVISIONED]
         for step in (self._cgroups, self._images):
             condition, retry = step(context, name)
-            known.append(condition)
+            results.append(condition)
             if condition.status != conditions.TRUE:
                 return Waiting(
                     message=condition.message,
                     requeue_after=retry,
-                    conditions=told.complete(*known, *_waits(condition)),
+                    conditions=told.complete(*results, *_waits(condition)),
                 )
-        return self._answer(context, name, container, known)
+        return self._answer(context, name, container, results)
 
     async def _pull(self, context: Order, image: NodeImage) -> Waiting | None:
         """None when the engine has the image."""
@@ -242,13 +242,13 @@ class ContainerMachines(InfraMachineProvider[Any]):
         if container is None or not container.is_running:
             message = f"Container {name} is not running anymore"
             missing = told.container_missing(Reason.NOT_PROVISIONED, message)
-            known = [told.CGROUPS_READY, missing, told.IMAGES_READY]
-            return self._answer(context, name, None, [*known, *([booted] if booted else [])])
-        known = [told.CGROUPS_READY, told.CONTAINER_PROVISIONED, told.IMAGES_READY]
+            results = [told.CGROUPS_READY, missing, told.IMAGES_READY]
+            return self._answer(context, name, None, [*results, *([booted] if booted else [])])
+        results = [told.CGROUPS_READY, told.CONTAINER_PROVISIONED, told.IMAGES_READY]
         if booted is None or not _is_final(booted):
             booted = await self._boot.condition(context, name)
         await self._register_node(context, name, container)
-        return self._answer(context, name, container, [*known, booted])
+        return self._answer(context, name, container, [*results, booted])
 
     async def _register_node(self, context: Order, name: str, container: Container) -> None:
         """Give the Node what a cloud controller manager would; wait for it by a watch."""
@@ -279,7 +279,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
     # Answers
 
     def _answer(
-        self, context: Order, name: str, container: Container | None, known: Sequence[Condition]
+        self, context: Order, name: str, container: Container | None, results: Sequence[Condition]
     ) -> Provisioned:
         weight = "0" if context.machine is not None and context.machine.deleting else "100"
         status = context.object.status
@@ -293,12 +293,12 @@ class ContainerMachines(InfraMachineProvider[Any]):
             addresses=addresses,
             failure_domain=context.failure_domain or status.failure_domain,
             annotations={Annotation.LOAD_BALANCER_WEIGHT: weight} if context.control_plane else {},
-            conditions=told.complete(*known),
-            requeue_after=self._next_look(context, known),
+            conditions=told.complete(*results),
+            requeue_after=self._next_look(context, results),
             requeue_reason="boot data runs once the machine is provisioned",
         )
 
-    def _next_look(self, context: Order, known: Sequence[Condition]) -> timedelta | None:
+    def _next_look(self, context: Order, results: Sequence[Condition]) -> timedelta | None:
         """Return the delay until the next attempt to run boot data: a short one before the machine
         is provisioned, a longer one if the engine did not answer or there is no data."""
         if not context.object.spec.provider_id:
@@ -306,7 +306,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
         booted = next(
             (
                 condition
-                for condition in known
+                for condition in results
                 if condition.type == ConditionType.BOOTSTRAP_COMPLETED
             ),
             None,

@@ -193,5 +193,5 @@ def _indent_last_lines(text: str, most: int) -> str:
     lines = _ESCAPES.sub("", text).replace("\r", "").strip("\n").split("\n")
     if len(lines) == 1:
         return lines[0]
-    kept = ["...", *lines][-most:]
-    return "\n" + "\n".join(f"  * {line}" for line in kept)
+    last = ["...", *lines][-most:]
+    return "\n" + "\n".join(f"  * {line}" for line in last)

@@ -37,8 +37,8 @@ def node_image(version: str, custom: str = "") -> NodeImage:
     Raises InvalidVersion.
     """
     wanted = parse_tolerant(version)
-    if (known := _BY_IMAGE.get(custom)) is not None:
-        return known
+    if (image := _BY_IMAGE.get(custom)) is not None:
+        return image
     mode: Mode = LATEST
     for row in _ROWS:
         if (row.version.major, row.version.minor) != (wanted.major, wanted.minor):
@@ -69,9 +69,9 @@ class _Row(NamedTuple):
 
 
 def _row(line: str) -> _Row:
-    version, tag, mode, digest = line.split()
-    known: Mode = "kind 0.19" if mode == "19" else "kind 0.20"
-    return _Row(parse_tolerant(version), NodeImage(f"{IMAGE}:{tag}@sha256:{digest}", known))
+    version, tag, release, digest = line.split()
+    mode: Mode = "kind 0.19" if release == "19" else "kind 0.20"
+    return _Row(parse_tolerant(version), NodeImage(f"{IMAGE}:{tag}@sha256:{digest}", mode))
 
 
 # Version, tag, release of kind, digest.

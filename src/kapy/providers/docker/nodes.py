@@ -24,18 +24,18 @@ def node_patches(
     if not spec.get("providerID"):
         changed["providerID"] = provider_id
     taints = [taint for taint in spec.get("taints") or () if isinstance(taint, dict)]
-    left = [taint for taint in taints if taint.get("key") != TAINT]
+    other_taints = [taint for taint in taints if taint.get("key") != TAINT]
     added: list[Document] = []
-    if len(left) != len(taints):
-        changed["taints"] = left or None
-        known = [
+    if len(other_taints) != len(taints):
+        changed["taints"] = other_taints or None
+        current = [
             (address.get("type"), address.get("address"))
             for address in status.get("addresses") or ()
         ]
         added = [
             {"type": address.type, "address": address.address}
             for address in addresses
-            if address.type == "InternalIP" and (address.type, address.address) not in known
+            if address.type == "InternalIP" and (address.type, address.address) not in current
         ]
     main: Document | None = None
     if changed:

@@ -32,8 +32,8 @@ class PublishedAddresses:
         """Call `handler(address, published)` for each address that is known, and for new ones.
         Returns a function that unsubscribes.
         """
-        for known, published in self._published.items():
-            handler(known, published)
+        for internal, published in self._published.items():
+            handler(internal, published)
         self._handlers.append(handler)
         return lambda: self._handlers.remove(handler)
 
@@ -50,10 +50,13 @@ class PublishedAddresses:
         ports.
         """
         port = _published_port(balancer.ports)
-        known, published = _join_host_port(address, API_SERVER_PORT), _join_host_port(machine, port)
-        if not port or self._published.get(known) == published:
+        internal, published = (
+            _join_host_port(address, API_SERVER_PORT),
+            _join_host_port(machine, port),
+        )
+        if not port or self._published.get(internal) == published:
             return False
-        self.set(known, published)
+        self.set(internal, published)
         return True
 
     def instead_of(self, server: str) -> str:
