@@ -28,9 +28,9 @@ async def drain(life: Life) -> None:
         await life.resize_workers(2)
 
         await _waits(life, name, Reason.DRAINING_NODE, "cannot evict pod as it would violate")
-        kept = await _web_pod(life)
-        assert kept["metadata"]["uid"] == pod["metadata"]["uid"]
-        assert "deletionTimestamp" not in kept["metadata"]
+        same_pod = await _web_pod(life)
+        assert same_pod["metadata"]["uid"] == pod["metadata"]["uid"]
+        assert "deletionTimestamp" not in same_pod["metadata"]
         life.done("the budget refuses to lose the only Pod")
 
         await scale(life, 2)

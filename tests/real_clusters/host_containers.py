@@ -67,12 +67,12 @@ async def ensure_image(engine: Engine, release: Release) -> str:
 
 
 def _files(more: Release | None, folder: Path) -> Mapping[str, Path]:
-    found = _files_of_ssh(folder)
+    ssh_files = _files_of_ssh(folder)
     if more is None:
-        return found
+        return ssh_files
     added = dict(images._files_of_release(more, folder))
     program = f"opt/kubernetes/{more.version}/kubelet"
-    return {program: added.pop("usr/bin/kubelet"), **added, **found}
+    return {program: added.pop("usr/bin/kubelet"), **added, **ssh_files}
 
 
 def _files_of_ssh(folder: Path) -> Mapping[str, Path]:
@@ -165,12 +165,12 @@ async def import_image(engine: Engine, name: str, archive: Path) -> None:
 
 async def holders(engine: Engine, names: Sequence[str], address: str) -> list[str]:
     """Return the names of the hosts that have an address on their network interface."""
-    found = []
+    holding = []
     for name in names:
         done = await engine.run(name, ["ip", "-4", "-o", "address", "show", "dev", "eth0"])
         if f" {address}/" in done.stdout:
-            found.append(name)
-    return found
+            holding.append(name)
+    return holding
 
 
 async def set_cable(engine: Engine, name: str, state: str) -> None:
@@ -181,5 +181,5 @@ async def set_cable(engine: Engine, name: str, state: str) -> None:
 
 def _set_link(index: int, state: str) -> None:
     links = json.loads(subprocess.check_output(["ip", "-json", "link"]))
-    name = next(one["ifname"] for one in links if one["ifindex"] == index)
+    name = next(link["ifname"] for link in links if link["ifindex"] == index)
     subprocess.run(["ip", "link", "set", "dev", name, state], check=True)

@@ -57,7 +57,7 @@ class Scene:
     async def create(self, name: str, **values: str) -> None:
         """Create a cluster, and wait until it is Available."""
         text = (HERE / "hosts_cluster.yaml").read_text()
-        known = {
+        variables = {
             "NAME": name,
             "VERSION": OLD.version,
             "ETCD": OLD.etcd,
@@ -65,14 +65,14 @@ class Scene:
             "INSTALL": "",
             **values,
         }
-        known["INSTALL"] = known["INSTALL"] and f", install: {known['INSTALL']}"
-        for key, value in known.items():
+        variables["INSTALL"] = variables["INSTALL"] and f", install: {variables['INSTALL']}"
+        for key, value in variables.items():
             text = text.replace(f"@{key}@", value)
         await self.plane.apply(text)
         await self.plane.until(
             Cluster,
             name,
-            lambda one: is_true(one.status.conditions, ConditionType.AVAILABLE),
+            lambda cluster: is_true(cluster.status.conditions, ConditionType.AVAILABLE),
             within=PATIENCE,
         )
         self.done(f"{name} is Available")
@@ -108,34 +108,34 @@ class Scene:
 
     async def runs(self, name: str, release: Release, nodes: int) -> None:
         """Wait until that many Nodes, each of a Machine and no others, are ready in a version."""
-        seen: object = None
+        last: object = None
         deadline = time.monotonic() + LONG
         while time.monotonic() < deadline:
             machines = {
-                one.status.node_ref.name if one.status.node_ref else None
-                for one in await self.plane.all(Machine)
+                machine.status.node_ref.name if machine.status.node_ref else None
+                for machine in await self.plane.all(Machine)
             }
             with suppress(KapyError):
-                found = {
-                    one["metadata"]["name"]: (
-                        one["status"]["nodeInfo"]["kubeletVersion"],
-                        {each["type"]: each["status"] for each in one["status"]["conditions"]},
+                ready = {
+                    node["metadata"]["name"]: (
+                        node["status"]["nodeInfo"]["kubeletVersion"],
+                        {each["type"]: each["status"] for each in node["status"]["conditions"]},
                     )
-                    for one in await self.nodes(name)
+                    for node in await self.nodes(name)
                 }
-                seen = machines, found
+                last = machines, ready
                 if (
-                    len(found) == nodes
-                    and set(found) == machines
+                    len(ready) == nodes
+                    and set(ready) == machines
                     and all(
-                        version == release.version and known["Ready"] == "True"
-                        for version, known in found.values()
+                        version == release.version and statuses["Ready"] == "True"
+                        for version, statuses in ready.values()
                     )
                 ):
                     self.done(f"{name} has {nodes} nodes of {release.version}")
                     return
             await asyncio.sleep(1)
-        raise AssertionError(f"{name} has other nodes: {seen}")
+        raise AssertionError(f"{name} has other nodes: {last}")
 
     async def delete(self, name: str) -> None:
         """Delete a cluster; all hosts come back clean."""
@@ -143,7 +143,7 @@ class Scene:
         await self.plane.until_gone(Cluster, name, within=PATIENCE)
         for host in self.addresses:
             await self.plane.until(
-                Host, host, lambda one: one.status.state == "Free", within=PATIENCE
+                Host, host, lambda current: current.status.state == "Free", within=PATIENCE
             )
             assert await traces(self.engine, host) == ""
         self.done(f"{name} is deleted, and all hosts are clean")

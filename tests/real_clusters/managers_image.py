@@ -36,9 +36,9 @@ async def build_image(engine: Engine) -> None:
 
 async def _make(engine: Engine) -> None:
     async with _serving() as packages:
-        given = {"PIP_FIND_LINKS": packages, "PIP_NO_INDEX": "1"}
+        build_arguments = {"PIP_FIND_LINKS": packages, "PIP_NO_INDEX": "1"}
         arguments = ["--network", "host"]
-        for entry in given.items():
+        for entry in build_arguments.items():
             arguments += ["--build-arg", "=".join(entry)]
         make = await asyncio.create_subprocess_exec(
             *("make", "image", f"IMAGE={IMAGE}", f"BASE={_BASE}", f"ARGS={' '.join(arguments)}"),

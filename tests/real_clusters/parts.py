@@ -176,8 +176,10 @@ def debian_file_system(name: str, packages: str) -> Path:
 def wheels() -> Path:
     """A folder with all Python packages that kapy's image needs: its build has no network."""
     with (ROOT / "pyproject.toml").open("rb") as file:
-        known = tomllib.load(file)
-    wanted = sorted((*known["build-system"]["requires"], *known["project"]["dependencies"]))
+        project_file = tomllib.load(file)
+    wanted = sorted(
+        (*project_file["build-system"]["requires"], *project_file["project"]["dependencies"])
+    )
     cache = CACHE / f"wheels-{hashlib.sha256(repr(wanted).encode()).hexdigest()[:12]}"
     if not cache.exists():
         tell("fetching the Python packages of kapy's image")

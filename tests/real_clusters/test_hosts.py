@@ -35,7 +35,7 @@ async def test_three_hosts_carry_two_clusters_one_after_the_other(tmp_path: Path
             await hosts.create(name, **values)
             nodes = await hosts.nodes(name)
             assert len(nodes) == 3
-            assert all(one["spec"]["providerID"].startswith("hosts://") for one in nodes)
+            assert all(node["spec"]["providerID"].startswith("hosts://") for node in nodes)
             await hosts.delete(name)
 
 
@@ -79,8 +79,8 @@ async def test_seven_hosts_carry_a_cluster_through_its_life_and_then_another(
         version = {"spec": {"template": {"spec": {"version": NEW.version}}}}
         await hosts.plane.merge(MachineDeployment, "blue-workers", version)
         await hosts.runs("blue", NEW, 5)
-        after = {one.metadata.uid for one in await hosts.plane.all(Machine)}
-        assert after.isdisjoint(one.metadata.uid for one in before)
+        after = {machine.metadata.uid for machine in await hosts.plane.all(Machine)}
+        assert after.isdisjoint(machine.metadata.uid for machine in before)
         await hosts.delete("blue")
         await hosts.create("green", **{**values, "WORKERS": "3"})
         await hosts.runs("green", OLD, 6)
@@ -104,10 +104,10 @@ async def test_kube_vip_moves_the_address_of_the_control_plane(tmp_path: Path) -
         for name in names:
             await import_image(hosts.engine, name, archive)
         address = f"{hosts.addresses['cp-1'].rpartition('.')[0]}.200"
-        given = f"controlPlaneEndpoint: {{host: {address}, port: 6443}}"
+        endpoint = f"controlPlaneEndpoint: {{host: {address}, port: 6443}}"
         await hosts.create(
             "blue",
-            ENDPOINT=f"{{{given}, kubeVIP: {{interface: eth0}}}}",
+            ENDPOINT=f"{{{endpoint}, kubeVIP: {{interface: eth0}}}}",
             CONTROL_PLANES="3",
             WORKERS="0",
             CONTROL_PLANE_LABELS="{role: cp}",
@@ -154,21 +154,25 @@ async def _lose_a_host(hosts: Scene) -> None:
     await set_cable(hosts.engine, lost, "down")
     await hosts.plane.until_gone(Machine, claim.name, within=PATIENCE)
     await hosts.plane.until(
-        Host, lost, lambda one: one.status.state == "Quarantined", within=PATIENCE
+        Host, lost, lambda host: host.status.state == "Quarantined", within=PATIENCE
     )
     await hosts.runs("blue", OLD, 5)
     assert (await hosts.host(spare)).spec.claim is not None
     hosts.done(f"{lost} was cut off, and its worker is replaced on {spare}")
     await set_cable(hosts.engine, lost, "up")
-    await hosts.plane.until(Host, lost, lambda one: one.status.state == "Free", within=PATIENCE)
+    await hosts.plane.until(Host, lost, lambda host: host.status.state == "Free", within=PATIENCE)
     assert await traces(hosts.engine, lost) == ""
     hosts.done(f"{lost} answers again, and is clean")
 
 
-def _is_upgraded(one: KubeadmControlPlane) -> bool:
-    counts = {one.status.replicas, one.status.available_replicas, one.status.up_to_date_replicas}
+def _is_upgraded(control_plane: KubeadmControlPlane) -> bool:
+    counts = {
+        control_plane.status.replicas,
+        control_plane.status.available_replicas,
+        control_plane.status.up_to_date_replicas,
+    }
     return (
         counts == {3}
-        and one.status.version == NEW.version
-        and one.status.observed_generation == one.metadata.generation
+        and control_plane.status.version == NEW.version
+        and control_plane.status.observed_generation == control_plane.metadata.generation
     )

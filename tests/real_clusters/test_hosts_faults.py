@@ -77,7 +77,7 @@ async def test_two_planes_share_a_pool_of_unreliable_hosts(tmp_path: Path) -> No
             machines = [await scene.provisioned(name) for name, scene in planes.items()]
             machines.append(await _hand_over(planes.pop(other), other, planes[late], "e"))
             planes["e"] = planes[late]
-            assert {one.status.host for one in machines} == set(HOSTS[:4])
+            assert {machine.status.host for machine in machines} == set(HOSTS[:4])
             await _each_has_booted_once(engine, machines)
             for name, scene in planes.items():
                 await scene.plane.client.delete(Machine, Key("default", name))
@@ -137,8 +137,8 @@ async def _last_of(planes: Mapping[str, Scene]) -> str:
         }
         waiting = [
             name
-            for name, one in machines.items()
-            if one is None or not one.status.initialization.provisioned
+            for name, machine in machines.items()
+            if machine is None or not machine.status.initialization.provisioned
         ]
         return waiting[0] if len(waiting) == 1 else None
 
@@ -159,7 +159,7 @@ async def _is_refused(scene: Scene, name: str) -> None:
 
     def holds(machine: HostMachine) -> bool:
         text = message(machine, "HostClaimed")
-        return text.startswith("NoHost") and all(one in text for one in reasons)
+        return text.startswith("NoHost") and all(reason in text for reason in reasons)
 
     await scene.plane.until(HostMachine, name, holds, within=PATIENCE)
 
@@ -171,7 +171,10 @@ async def _hand_over(giver: Scene, name: str, taker: Scene, new: str) -> HostMac
     assert host is not None
     await taker.add_machine(new)
     await taker.plane.until(
-        HostMachine, new, lambda one: "NoHost" in message(one, "HostClaimed"), within=PATIENCE
+        HostMachine,
+        new,
+        lambda claimant: "NoHost" in message(claimant, "HostClaimed"),
+        within=PATIENCE,
     )
     await giver.plane.client.delete(Machine, Key("default", name))
     await _is_free(giver, host)
@@ -187,9 +190,9 @@ async def _is_free(scene: Scene, host: str, *, or_claimed: bool = False) -> None
     states = {"Free", "Claimed"} if or_claimed else {"Free"}
 
     async def look() -> Host | None:
-        found = await scene.plane.get(Host, host)
-        if found is not None and found.status.state in states:
-            return found
+        current = await scene.plane.get(Host, host)
+        if current is not None and current.status.state in states:
+            return current
         annotations = {CHECK: str(next(_COUNTER))}
         await scene.plane.merge(Host, host, {"metadata": {"annotations": annotations}})
         await asyncio.sleep(5)
@@ -202,13 +205,13 @@ async def _each_has_booted_once(engine: Engine, machines: Iterable[HostMachine])
     """The commands of each machine ran on its host, once and as a whole, and nowhere else."""
     lines = {host: (await _run(engine, host, f"cat {BOOTS} || true")).split("\n") for host in HOSTS}
     booted: dict[str, list[str]] = {}
-    for host, found in lines.items():
-        begun = [line.removeprefix("begin ") for line in found if line.startswith("begin ")]
-        ended = [line.removeprefix("end ") for line in found if line.startswith("end ")]
+    for host, output in lines.items():
+        begun = [line.removeprefix("begin ") for line in output if line.startswith("begin ")]
+        ended = [line.removeprefix("end ") for line in output if line.startswith("end ")]
         assert begun == ended, lines
-        for one in begun:
-            booted.setdefault(one, []).append(host)
-    assert booted == {one.metadata.uid: [one.status.host] for one in machines}, lines
+        for uid in begun:
+            booted.setdefault(uid, []).append(host)
+    assert booted == {machine.metadata.uid: [machine.status.host] for machine in machines}, lines
 
 
 async def _run(engine: Engine, host: str, command: str) -> str:

@@ -110,9 +110,9 @@ def _environment(home: Path) -> dict[str, str]:
             f"sys.exit({function}())\n"
         )
         program.chmod(0o755)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
     return {
-        **kept,
+        **inherited,
         "HOME": str(home),
         "KAPY_HOME": str(home / "kapy"),
         "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",

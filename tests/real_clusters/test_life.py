@@ -80,6 +80,6 @@ async def delete(life: Life) -> None:
     await life.story.until_gone(Cluster, "real", within=PATIENCE)
     assert await leftovers(life.engine) == ["network kind"]
     for kind in (Machine.RESOURCE, DevMachine.RESOURCE, KubeadmConfig.RESOURCE, SECRETS):
-        left = (await life.client.list(kind, CLUSTER.namespace)).items
-        assert left == [], f"{len(left)} {kind.plural} are left"
+        remaining = (await life.client.list(kind, CLUSTER.namespace)).items
+        assert remaining == [], f"{len(remaining)} {kind.plural} are left"
     life.done("deleted")

@@ -47,7 +47,11 @@ async def looked_after(engine: Engine, folder: Path, *, by_upstream: bool) -> As
 
 async def containers(engine: Engine) -> Mapping[str, str]:
     """The IDs of all containers that run, by name."""
-    return {one.name: one.id for one in await engine.containers() if one.is_running}
+    return {
+        container.name: container.id
+        for container in await engine.containers()
+        if container.is_running
+    }
 
 
 async def test_a_cluster_changes_hands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,12 +60,12 @@ async def test_a_cluster_changes_hands(tmp_path: Path, monkeypatch: pytest.Monke
         await complete_images(engine)
         async with looked_after(engine, tmp_path, by_upstream=True) as life:
             await create(life)
-            made = await containers(engine)
+            created = await containers(engine)
         async with looked_after(engine, tmp_path, by_upstream=False) as life:
             await life.scale_workers(2)
             life.done("kapy took over upstream's cluster, workers 1 to 2")
             now = await containers(engine)
-            assert made.items() <= now.items()
+            assert created.items() <= now.items()
             await life.pod_runs("with-kapy")
         async with looked_after(engine, tmp_path, by_upstream=True) as life:
             await life.scale_control_plane(3)

@@ -89,7 +89,7 @@ class CutDialer:
 
     def how(self, port: int, text: str) -> str:
         """Return how a command is cut; "" for not at all."""
-        name = next((one for one in SCRIPTS if text == script(one)), "")
+        name = next((candidate for candidate in SCRIPTS if text == script(candidate)), "")
         if not name or (port, name) in self.cuts:
             return ""
         self.cuts[port, name] = self._random.choice(["before", "during", "after"])
