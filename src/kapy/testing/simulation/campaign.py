@@ -59,7 +59,7 @@ def shrunk(scenario: Scenario, seed: int, verdict: Verdict) -> Failure:
         scenario.name,
         seed,
         faults,
-        tuple(dict.fromkeys(one.rule for one in violations)),
+        tuple(dict.fromkeys(violation.rule for violation in violations)),
         story_of(scenario.name, seed, faults, violations, outcome.steps, scenario.options),
     )
 

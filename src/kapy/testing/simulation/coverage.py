@@ -29,9 +29,9 @@ def state_of(documents: Callable[[str], Iterable[Document]]) -> str:
     parts = set()
     for kind in _KINDS:
         for document in documents(kind):
-            for one in (document.get("status") or {}).get("conditions") or ():
-                if one["type"] in _TYPES:
-                    parts.add(f"{kind}.{one['type']}={one.get('reason')}")
+            for condition in (document.get("status") or {}).get("conditions") or ():
+                if condition["type"] in _TYPES:
+                    parts.add(f"{kind}.{condition['type']}={condition.get('reason')}")
     return " ".join(sorted(parts))
 
 

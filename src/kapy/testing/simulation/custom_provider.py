@@ -71,7 +71,7 @@ class CustomProvider:
 
         Raises NotSimulated if it has no kind for one of them.
         """
-        return [self._replace(self._object(one)) for one in documents]
+        return [self._replace(self._object(document)) for document in documents]
 
     def _object(self, document: Document) -> Document:
         kind = document["kind"]
@@ -88,7 +88,7 @@ class CustomProvider:
     def _replace(self, value: Any) -> Any:
         """Replace kind and API version of objects and references, however deeply nested."""
         if isinstance(value, list):
-            return [self._replace(one) for one in value]
+            return [self._replace(item) for item in value]
         if not isinstance(value, dict):
             return value
         result = {name: self._replace(part) for name, part in value.items()}
@@ -118,14 +118,14 @@ def custom_provider(
     under_test: ProviderUnderTest, new: Callable[[], Instance], options: str = ""
 ) -> CustomProvider:
     """Return a provider for simulations. Raises NotSimulated if it is no infrastructure."""
-    found = {kind.role: kind for kind in reversed(under_test.kinds)}
-    missing = [role for role in ("infra-cluster", "infra-machine") if role not in found]
+    kinds = {kind.role: kind for kind in reversed(under_test.kinds)}
+    missing = [role for role in ("infra-cluster", "infra-machine") if role not in kinds]
     if missing:
         raise NotSimulated(
             f"{under_test.name} has no kind of {' and '.join(missing)} with an example: only "
             "infrastructure providers are played in whole clusters"
         )
-    return CustomProvider(under_test, found["infra-cluster"], found["infra-machine"], new, options)
+    return CustomProvider(under_test, kinds["infra-cluster"], kinds["infra-machine"], new, options)
 
 
 def instances(provider: Any) -> Callable[[], Instance]:
@@ -138,7 +138,7 @@ def instances(provider: Any) -> Callable[[], Instance]:
         return lambda: Instance(provider)
 
     def of_class() -> Instance:
-        one: Any = provider()
-        return Instance(one.add_to, getattr(one, "inventory", None))
+        instance: Any = provider()
+        return Instance(instance.add_to, getattr(instance, "inventory", None))
 
     return of_class

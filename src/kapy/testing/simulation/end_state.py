@@ -53,15 +53,15 @@ SECRET: Final = frozenset(("data", "token", "caCertHashes"))
 
 def end_state(world: World) -> EndState:
     """Return the stored objects at the end of a run."""
-    found: EndState = Counter()
+    objects: EndState = Counter()
     dropped = DROPPED if world.provider is None else DROPPED | ASSIGNED
     for kind, resource in world.resources.items():
         for document in world.documents(resource):
             if kind == "MachineSet" and not document["spec"].get("replicas"):
                 continue  # old MachineSets are history
             content = msgspec.json.encode(_plain(document, dropped), order="sorted").decode()
-            found[f"{kind} {content}"] += 1
-    return found
+            objects[f"{kind} {content}"] += 1
+    return objects
 
 
 def differences(expected: EndState, actual: EndState) -> list[str]:
@@ -70,13 +70,15 @@ def differences(expected: EndState, actual: EndState) -> list[str]:
     lines = []
     for other in extra:
         kind = other.partition(" ")[0]
-        partner = next((one for one in missing if one.startswith(f"{kind} ")), None)
+        partner = next(
+            (candidate for candidate in missing if candidate.startswith(f"{kind} ")), None
+        )
         if partner is None:
             lines.append(f"there is one {_title(other)} more")
             continue
         missing.remove(partner)
         lines += _changes(partner, other)
-    lines += [f"there is one {_title(one)} less" for one in missing]
+    lines += [f"there is one {_title(absent)} less" for absent in missing]
     return lines
 
 
@@ -125,8 +127,8 @@ def _plain(value: Any, dropped: frozenset[str]) -> Any:
             if name not in dropped and name not in ANNOTATIONS and name not in STATUS
         }
     if isinstance(value, list):
-        parts = [_plain(one, dropped) for one in value]
-        return sorted(parts, key=lambda one: msgspec.json.encode(one, order="sorted"))
+        parts = [_plain(item, dropped) for item in value]
+        return sorted(parts, key=lambda part: msgspec.json.encode(part, order="sorted"))
     return _text(value) if isinstance(value, str) else value
 
 

@@ -98,9 +98,9 @@ class DurableEtcd(Etcd):
         return listed
 
     def _elect(self, without: int = 0) -> None:
-        gone = self.stopped | self.unstarted
-        running = [number for one, number in self.members.items() if one not in gone]
-        running = [one for one in running if one != without] or running
+        silent = self.stopped | self.unstarted
+        running = [number for member, number in self.members.items() if member not in silent]
+        running = [number for number in running if number != without] or running
         if self.leader not in running:
             self.leader = next(iter(running), 0)
 

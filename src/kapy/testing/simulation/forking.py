@@ -78,12 +78,12 @@ class Forks:
         kinds: Sequence[str],
         jobs: int,
         selects: Selects,
-        told: Callable[[Verdict], None],
+        on_verdict: Callable[[Verdict], None],
     ) -> None:
         self._kinds = [FAULT_KINDS[name] for name in kinds]
         self._jobs = jobs
         self._selects = selects
-        self._told = told
+        self._on_verdict = on_verdict
         self._children: dict[int, _Child] = {}
         self.pipe: int | None = None
         self.fault: Fault | None = None
@@ -126,8 +126,8 @@ class Forks:
     def leave(self, violations: Sequence[Violation], pairs: Iterable[str] = ()) -> None:
         """Report the verdict of this child, and end it."""
         assert self.pipe is not None
-        told = [(one.rule, one.text, one.time) for one in violations]
-        content = msgspec.json.encode([told, sorted(pairs)])
+        rows = [(violation.rule, violation.text, violation.time) for violation in violations]
+        content = msgspec.json.encode([rows, sorted(pairs)])
         while content:
             content = content[os.write(self.pipe, content) :]
         os._exit(0)
@@ -155,7 +155,7 @@ class Forks:
         child = self._children.pop(reader)
         os.close(reader)
         os.waitpid(child.pid, 0)
-        self._told(
+        self._on_verdict(
             self._verdict(child) if violation is None else Verdict((child.fault,), [violation])
         )
 
@@ -166,7 +166,7 @@ class Forks:
         except msgspec.DecodeError:
             lost = Violation("no-failure", "the run ended without a verdict")
             return Verdict((child.fault,), [lost])
-        return Verdict((child.fault,), [Violation(*one) for one in violations], frozenset(pairs))
+        return Verdict((child.fault,), [Violation(*row) for row in violations], frozenset(pairs))
 
 
 def explore(
@@ -193,7 +193,7 @@ def explore(
             forks.leave([Violation("no-failure", f"the run failed: {error!r}")])
         raise
     forks.wait()
-    return sorted(verdicts, key=lambda one: str(one.faults[0]))
+    return sorted(verdicts, key=lambda verdict: str(verdict.faults[0]))
 
 
 def run_apart(

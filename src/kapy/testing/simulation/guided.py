@@ -33,12 +33,12 @@ class Interesting(NamedTuple):
 
 def read_corpus(text: str) -> list[Interesting]:
     """Read runs, one a line. Raises BadFault, ValueError."""
-    found = []
+    runs = []
     for line in text.splitlines():
         if line.strip() and not line.startswith("#"):
             name, seed, faults = line.split()
-            found.append(Interesting(name, int(seed), parse_faults(faults)))
-    return found
+            runs.append(Interesting(name, int(seed), parse_faults(faults)))
+    return runs
 
 
 class Found(NamedTuple):
@@ -97,9 +97,9 @@ class Exploration:
         if len(faults) > 1 and self._random.random() < 0.5:
             faults.remove(self._random.choice(faults))
         if len(faults) < MOST_FAULTS:
-            taken = {one.point for one in faults}
+            taken = {fault.point for fault in faults}
             more = self._draw(scenario_named(run.scenario), run.seed, 1)
-            faults += [one for one in more if one.point not in taken]
+            faults += [fault for fault in more if fault.point not in taken]
         return run._replace(faults=tuple(faults))
 
 

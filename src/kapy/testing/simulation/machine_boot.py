@@ -116,12 +116,16 @@ class MachineBoot:
 
     def _boot_data(self, document: Document) -> tuple[Document, bytes]:
         """Return the Machine and the boot data of a machine."""
-        owners = {one["name"] for one in document["metadata"].get("ownerReferences") or ()}
+        owners = {owner["name"] for owner in document["metadata"].get("ownerReferences") or ()}
         machines = self._world.documents(self._world.resources["Machine"])
-        machine = next(one for one in machines if one["metadata"]["name"] in owners)
+        machine = next(
+            candidate for candidate in machines if candidate["metadata"]["name"] in owners
+        )
         secret = machine["spec"]["bootstrap"]["dataSecretName"]
         secrets = self._world.documents(SECRETS)
-        data = next(one["data"] for one in secrets if one["metadata"]["name"] == secret)
+        data = next(
+            candidate["data"] for candidate in secrets if candidate["metadata"]["name"] == secret
+        )
         return machine, b64decode(data["value"])
 
     def _start(self, workload: WorkloadCluster, host: Host, boot: Boot) -> None:
@@ -143,5 +147,5 @@ def _cluster_of(document: Document) -> Key:
     name = (metadata.get("labels") or {}).get(_OWNER, "")
     if not name:
         owners = metadata.get("ownerReferences") or ()
-        name = next((one["name"] for one in owners if one["kind"] == "Cluster"), "")
+        name = next((owner["name"] for owner in owners if owner["kind"] == "Cluster"), "")
     return Key(metadata["namespace"], name)

@@ -97,7 +97,11 @@ class OutsideFaults:
             await asyncio.sleep(FLAP)
 
     def _etcds(self) -> list[DurableEtcd]:
-        return [one.etcd for one in self._workloads() if isinstance(one.etcd, DurableEtcd)]
+        return [
+            workload.etcd
+            for workload in self._workloads()
+            if isinstance(workload.etcd, DurableEtcd)
+        ]
 
 
 def set_node_ready(workload: WorkloadCluster, name: str, status: str, clock: Clock) -> None:
@@ -106,10 +110,10 @@ def set_node_ready(workload: WorkloadCluster, name: str, status: str, clock: Clo
     if node is None:
         return
     conditions = [
-        {**one, "status": status, "lastTransitionTime": stamp(clock())}
-        if one["type"] == "Ready"
-        else one
-        for one in node["status"]["conditions"]
+        {**condition, "status": status, "lastTransitionTime": stamp(clock())}
+        if condition["type"] == "Ready"
+        else condition
+        for condition in node["status"]["conditions"]
     ]
     changed = {
         **node,

@@ -68,8 +68,8 @@ def _kind(name: str, text: str, *points: PointKind) -> FaultKind:
 
 
 FAULT_KINDS: Final[Mapping[str, FaultKind]] = {
-    one.name: one
-    for one in (
+    kind.name: kind
+    for kind in (
         _kind("crash-before", "the manager ended before it sent the request", _W),
         _kind("crash-after", "the manager ended after the write was stored", _W),
         _kind("lost-request", "the request was lost, and nothing was stored", _W, _R, _K, _H),
@@ -143,7 +143,7 @@ def parse_fault(text: str) -> Fault:
     name, manager, letter, number = match.groups()
     kind = fault_kind(name)
     if PointKind(letter) not in kind.points:
-        letters = ", ".join(sorted(one.value for one in kind.points))
+        letters = ", ".join(sorted(point_kind.value for point_kind in kind.points))
         raise BadFault(f"{name} does not happen at {letter}{number}, only at points {letters}")
     return Fault(name, Point(manager, letter, int(number)))
 

@@ -232,16 +232,16 @@ class Manager:
 
     def _check_leaders(self) -> None:
         leading = [
-            f"{self.name} #{one.number}"
-            for one in self.processes
-            if one.is_alive and one.elector is not None and one.elector.may_write()
+            f"{self.name} #{process.number}"
+            for process in self.processes
+            if process.is_alive and process.elector is not None and process.elector.may_write()
         ]
         if len(leading) > 1:
             self._shared.leaders(self.name, leading)
 
     async def wait_for_work(self) -> None:
         """Wait until the controllers of a process run."""
-        runtimes = [one.runtime for one in self.processes if one.runtime is not None]
+        runtimes = [process.runtime for process in self.processes if process.runtime is not None]
         if len(runtimes) == 1:
             await runtimes[0].working.wait()
             return
@@ -252,7 +252,7 @@ class Manager:
             is_working.set()
 
         async with asyncio.TaskGroup() as group:
-            waiting = [group.create_task(wait(one)) for one in runtimes]
+            waiting = [group.create_task(wait(runtime)) for runtime in runtimes]
             await is_working.wait()
             for task in waiting:
                 task.cancel()

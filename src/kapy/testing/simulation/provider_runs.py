@@ -36,12 +36,12 @@ def simulate_provider(
     """Play each scenario with each seed; returns the broken rules, each once for a scenario."""
     for name in PLAYED:
         scenario = replace(SCENARIOS[name], provider=provider)
-        known: set[str] = set()
+        reported: set[str] = set()
         for seed in seeds:
             progress(f"Simulated cluster: {name}, seed {seed}")
             for rule, finding in _failures(scenario, seed):
-                if rule not in known:
-                    known.add(rule)
+                if rule not in reported:
+                    reported.add(rule)
                     yield rule, finding
 
 
@@ -83,7 +83,7 @@ def _verdicts(
     )
     own = {point: count for point, count in points.items() if point[0] == PROVIDER}
     drawn = random_faults(seed, FAULTS, own)
-    faults = tuple(one for one in drawn if one.kind != UNFENCED)
+    faults = tuple(fault for fault in drawn if fault.kind != UNFENCED)
     yield run_apart(scenario, seed, faults, undisturbed_run(scenario, seed))
 
 
@@ -99,15 +99,17 @@ def _finding(scenario: Scenario, text: str, command: str) -> Finding:
 
 def with_simulation(report: Report, broken: Iterable[Broken], seeds: Sequence[int]) -> Report:
     """Return a report with the results of the simulation."""
-    found: dict[str, list[Finding]] = {rule: [] for rule in (_DONE, _ONCE, _GONE)}
+    findings: dict[str, list[Finding]] = {rule: [] for rule in (_DONE, _ONCE, _GONE)}
     for rule, finding in broken:
-        found[rule].append(finding)
+        findings[rule].append(finding)
     count = len(seeds) * len(PLAYED)
-    return replace(report, results=tuple(_merge(one, found, count) for one in report.results))
+    return replace(
+        report, results=tuple(_merge(result, findings, count) for result in report.results)
+    )
 
 
-def _merge(result: Result, found: dict[str, list[Finding]], count: int) -> Result:
-    findings = found.get(result.rule.id)
+def _merge(result: Result, by_rule: dict[str, list[Finding]], count: int) -> Result:
+    findings = by_rule.get(result.rule.id)
     if findings is None:
         return result
     if findings:

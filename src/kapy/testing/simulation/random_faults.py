@@ -25,12 +25,12 @@ def random_faults(
         ]
         for kind in sorted(FAULT_KINDS)
     }
-    possible = [kind for kind, found in places.items() if found]
-    found: dict[Point, Fault] = {}
+    possible = [kind for kind, kind_places in places.items() if kind_places]
+    faults: dict[Point, Fault] = {}
     total = sum(points.values())
-    while possible and len(found) < min(count, total):
+    while possible and len(faults) < min(count, total):
         kind = random.choice(possible)
         manager, letter = random.choice(places[kind])
         point = Point(manager, letter, random.randint(1, points[manager, letter]))
-        found.setdefault(point, Fault(kind, point))
-    return tuple(found.values())
+        faults.setdefault(point, Fault(kind, point))
+    return tuple(faults.values())

@@ -82,7 +82,7 @@ class Planned:
     """Decides by a list of faults. happened: those whose point was reached."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
-        self._by_point = {one.point: one for one in faults}
+        self._by_point = {fault.point: fault for fault in faults}
         self.happened: list[Fault] = []
 
     def __call__(self, point: Point, _: Request | None) -> Fault | None:
@@ -199,7 +199,7 @@ def _judge(world: World, referee: Referee, outcome: Outcome, baseline: Baseline 
     end = end_state(world)
     cloud = _cloud(world)
     outcome.baseline = baseline or Baseline(end, work, cloud, world.network.points.counts())
-    if baseline is None or any(one.rule == PROGRESS.name for one in referee.violations):
+    if baseline is None or any(violation.rule == PROGRESS.name for violation in referee.violations):
         return
     for text in differences(baseline.end, end):
         referee.report(SAME_END, text)

@@ -14,16 +14,16 @@ def shrink(faults: Sequence[Fault], fails: Fails) -> tuple[Fault, ...]:
 
     fails: runs the scenario with some faults. It is the algorithm of delta debugging.
     """
-    left, parts = list(faults), 2
-    while len(left) > 1:
-        size = max(1, len(left) // parts)
-        for start in range(0, len(left), size):
-            fewer = left[:start] + left[start + size :]
+    remaining, parts = list(faults), 2
+    while len(remaining) > 1:
+        size = max(1, len(remaining) // parts)
+        for start in range(0, len(remaining), size):
+            fewer = remaining[:start] + remaining[start + size :]
             if fewer and fails(fewer):
-                left, parts = fewer, max(2, parts - 1)
+                remaining, parts = fewer, max(2, parts - 1)
                 break
         else:
             if size == 1:
                 break
-            parts = min(len(left), parts * 2)
-    return tuple(left)
+            parts = min(len(remaining), parts * 2)
+    return tuple(remaining)

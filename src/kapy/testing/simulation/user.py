@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
@@ -46,15 +46,17 @@ class View:
     def machines(self, *, control_plane: bool | None = None) -> list[Document]:
         """Return the Machines, all or those of control planes or of workers."""
         return [
-            one
-            for one in self.all("Machine")
-            if control_plane is None or is_control_plane(one) == control_plane
+            machine
+            for machine in self.all("Machine")
+            if control_plane is None or is_control_plane(machine) == control_plane
         ]
 
     def is_true(self, kind: str, name: str, *conditions: str) -> bool:
         """Return whether conditions of an object are True for its last generation."""
         document = self.get(kind, name)
-        return document is not None and all(is_true(document, one) for one in conditions)
+        return document is not None and all(
+            is_true(document, condition) for condition in conditions
+        )
 
 
 def is_control_plane(machine: Document) -> bool:
@@ -64,11 +66,8 @@ def is_control_plane(machine: Document) -> bool:
 
 def condition_of(document: Document, type_: str) -> Document | None:
     """Return a condition of an object."""
-    for one in (document.get("status") or {}).get("conditions") or ():
-        if one["type"] == type_:
-            condition: Document = one
-            return condition
-    return None
+    conditions: Iterable[Document] = (document.get("status") or {}).get("conditions") or ()
+    return next((condition for condition in conditions if condition["type"] == type_), None)
 
 
 def is_true(document: Document, type_: str) -> bool:
@@ -180,15 +179,15 @@ class User:
         """Return the conditions that are not as they should be."""
         lines = []
         for kind in ("Cluster", "KubeadmControlPlane", "MachineDeployment", "Machine"):
-            for one in self.view.all(kind):
+            for document in self.view.all(kind):
                 for name in ("Available", "Ready", "Deleting", "ScalingUp", "RollingOut"):
-                    found = condition_of(one, name)
-                    if found is not None and (found["status"] == "True") != (
+                    condition = condition_of(document, name)
+                    if condition is not None and (condition["status"] == "True") != (
                         name in ("Available", "Ready")
                     ):
-                        message = " ".join(str(found.get("message", "")).split())
-                        title = f"{kind} {one['metadata']['name']}"
-                        lines.append(f"{title}: {name}={found['status']} {message}")
+                        message = " ".join(str(condition.get("message", "")).split())
+                        title = f"{kind} {document['metadata']['name']}"
+                        lines.append(f"{title}: {name}={condition['status']} {message}")
         return "; ".join(lines)[:2000]
 
     # the cloud

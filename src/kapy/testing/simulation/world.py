@@ -62,9 +62,9 @@ class Cloud(InMemoryClusters):
 
     def open(self, cluster: Key, uid: str, endpoint: Endpoint) -> WorkloadCluster:
         """Return the workload cluster of a Cluster; open it if there is none."""
-        known = self.get(cluster)
+        current = self.get(cluster)
         workload = super().open(cluster, uid, endpoint)
-        if workload is not known:
+        if workload is not current:
             workload.server.context.rng.seed(f"{self.seed}/{cluster}")
             workload.server.store.history.limit = int(HISTORY)
             workload.etcd = DurableEtcd(uid)
@@ -211,7 +211,7 @@ class World:
             self.managers = {name: Manager(name, shared) for name in names}
             async with asyncio.TaskGroup() as group:
                 self._group = group
-                keepers = [group.create_task(one.keep()) for one in self.managers.values()]
+                keepers = [group.create_task(manager.keep()) for manager in self.managers.values()]
                 try:
                     await self._working()
                     yield

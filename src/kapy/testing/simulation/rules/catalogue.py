@@ -63,7 +63,7 @@ RULES: Final[tuple[Rule, ...]] = (
 
 MOST: Final = 30
 """Violations after which a run is given up: a hot loop would break rules for minutes."""
-BUDGETS: Final = next(one for one in RESTRAINT_RULES if one.name == "budgets")
+BUDGETS: Final = next(rule for rule in RESTRAINT_RULES if rule.name == "budgets")
 
 
 class Referee:
@@ -74,7 +74,7 @@ class Referee:
         self._world = world
         self._scene = Scene(world)
         self._known: set[tuple[str, str]] = set()
-        self._kinds = {one.group_resource: kind for kind, one in world.resources.items()}
+        self._kinds = {resource.group_resource: kind for kind, resource in world.resources.items()}
         self.last_write = 0.0
         world.server.store.listeners.append(self._on_write)
         world.cloud.opened.append(self._on_open)

@@ -39,7 +39,9 @@ def _hooks_before(scene: Scene, write: Write, cluster: str) -> Iterator[tuple[st
         elif after is not None and after != before:
             yield "BeforeControlPlaneUpgrade", after
     elif write.kind == "MachineDeployment" and write.old is not None and write.new is not None:
-        before, after = (one["spec"]["template"]["spec"] for one in (write.old, write.new))
+        before, after = (
+            document["spec"]["template"]["spec"] for document in (write.old, write.new)
+        )
         if before.get("version") != after.get("version"):
             yield "BeforeWorkersUpgrade", after["version"]
             yield "AfterControlPlaneUpgrade", after["version"]
@@ -57,7 +59,7 @@ def _uncalled_hooks(scene: Scene) -> Iterator[str]:
     extension = scene.world.extension
     if extension is None or extension.asked is None:
         return
-    clusters = {one["metadata"]["name"]: one for one in scene.view.all("Cluster")}
+    clusters = {cluster["metadata"]["name"]: cluster for cluster in scene.view.all("Cluster")}
     for hook, owner, version in sorted(extension.allowed):
         follower = _FOLLOWERS.get(hook)
         if follower and owner in clusters and (follower, owner, version) not in extension.asked:
@@ -76,7 +78,9 @@ def _updates(scene: Scene, write: Write) -> Iterator[str]:
     extension, old, new = scene.world.extension, write.old, write.new
     if extension is None or write.kind != "Machine" or old is None or new is None:
         return
-    was, is_marked = (_MARK in (one["metadata"].get("annotations") or {}) for one in (old, new))
+    was, is_marked = (
+        _MARK in (document["metadata"].get("annotations") or {}) for document in (old, new)
+    )
     if was and not is_marked and write.name in extension.updating and not is_deleting(new):
         yield f"the update of Machine {write.name} ended while the extension was at work"
 

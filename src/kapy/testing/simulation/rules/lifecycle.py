@@ -59,12 +59,14 @@ def _conditions_forward(scene: Scene, write: Write) -> Iterator[str]:
 
 def _transitions(document: Document) -> dict[str, str]:
     conditions = (document.get("status") or {}).get("conditions") or ()
-    return {one["type"]: one.get("lastTransitionTime") or "" for one in conditions}
+    return {
+        condition["type"]: condition.get("lastTransitionTime") or "" for condition in conditions
+    }
 
 
 def _initialization(document: Document) -> Document:
-    found: Document = (document.get("status") or {}).get("initialization") or {}
-    return found
+    initialization: Document = (document.get("status") or {}).get("initialization") or {}
+    return initialization
 
 
 def _value(document: Document, path: tuple[str, ...]) -> Any:
@@ -82,8 +84,8 @@ def _private_keys(scene: Scene, write: Write) -> Iterator[str]:
     if cluster is None or not key:
         return
     slot = ("key", cluster["metadata"]["uid"], write.name)
-    known = scene.memory.setdefault(slot, key)
-    if known != key:
+    first_key = scene.memory.setdefault(slot, key)
+    if first_key != key:
         yield f"the private key in Secret {write.name} was replaced"
 
 
@@ -98,11 +100,15 @@ def _init_once(scene: Scene, write: Write) -> Iterator[str]:
     if cluster is None:
         return
     slot = ("init", cluster["metadata"]["uid"])
-    known = scene.memory.get(slot)
+    initializer = scene.memory.get(slot)
     scene.memory[slot] = write.name
     initialized = _initialization(cluster).get("controlPlaneInitialized")
-    if known and known != write.name and (initialized or scene.view.get("Machine", str(known))):
-        yield f"{write.name} runs kubeadm init after {known}"
+    if (
+        initializer
+        and initializer != write.name
+        and (initialized or scene.view.get("Machine", str(initializer)))
+    ):
+        yield f"{write.name} runs kubeadm init after {initializer}"
 
 
 def _finalizers(scene: Scene, write: Write) -> Iterator[str]:
@@ -126,16 +132,16 @@ def _going_machine(scene: Scene, write: Write) -> Iterator[str]:
 
 def _going_cluster(scene: Scene, write: Write) -> Iterator[str]:
     for kind in ("Machine", "KubeadmControlPlane", "MachineDeployment", "DevCluster"):
-        for one in scene.view.all(kind):
-            if cluster_name_of(one) == write.name:
-                yield f"Cluster {write.name} went before {kind} {one['metadata']['name']}"
+        for dependent in scene.view.all(kind):
+            if cluster_name_of(dependent) == write.name:
+                yield f"Cluster {write.name} went before {kind} {dependent['metadata']['name']}"
 
 
 def _going_owner(scene: Scene, write: Write) -> Iterator[str]:
     """An owner must not be removed before its dependents, since nothing else would handle these."""
-    for one in scene.owned(_OWNED[write.kind], write.document):
-        name = one["metadata"]["name"]
-        yield f"{write.kind} {write.name} went before {one['kind']} {name}"
+    for dependent in scene.owned(_OWNED[write.kind], write.document):
+        name = dependent["metadata"]["name"]
+        yield f"{write.kind} {write.name} went before {dependent['kind']} {name}"
 
 
 _OWNED: Final = {
@@ -155,17 +161,17 @@ def _workers_first(scene: Scene, write: Write) -> Iterator[str]:
     if write.kind == "KubeadmControlPlane" or (
         write.kind == "Machine" and is_control_plane(write.document)
     ):
-        for one in scene.view.machines(control_plane=False):
-            if cluster_name_of(one) == cluster["metadata"]["name"]:
-                name = one["metadata"]["name"]
+        for worker in scene.view.machines(control_plane=False):
+            if cluster_name_of(worker) == cluster["metadata"]["name"]:
+                name = worker["metadata"]["name"]
                 yield f"the deletion of {write.kind} {write.name} began before worker {name} went"
 
 
 def _going_cloud(scene: Scene, write: Write) -> Iterator[str]:
     cluster = cluster_name_of(write.document)
-    for one in scene.view.all("DevMachine"):
-        if cluster and cluster_name_of(one) == cluster:
-            yield f"DevCluster {write.name} went before DevMachine {one['metadata']['name']}"
+    for machine in scene.view.all("DevMachine"):
+        if cluster and cluster_name_of(machine) == cluster:
+            yield f"DevCluster {write.name} went before DevMachine {machine['metadata']['name']}"
 
 
 _GOING: Final = {
@@ -201,16 +207,18 @@ _OWNERS: Final = (
 
 def _orphans(scene: Scene) -> Iterator[str]:
     """At the end, every object that was created for a Machine has an owner."""
-    existing = {str(one["metadata"]["uid"]) for kind in _OWNERS for one in scene.view.all(kind)}
+    existing = {
+        str(document["metadata"]["uid"]) for kind in _OWNERS for document in scene.view.all(kind)
+    }
     for kind in ("DevMachine", "KubeadmConfig"):
-        for one in scene.view.all(kind):
-            owner = scene_owner_uid(one, "Machine") or scene_owner_uid(one, "MachinePool")
-            if cluster_name_of(one) and (not owner or owner not in existing):
-                yield f"{kind} {one['metadata']['name']} has no Machine"
+        for document in scene.view.all(kind):
+            owner = scene_owner_uid(document, "Machine") or scene_owner_uid(document, "MachinePool")
+            if cluster_name_of(document) and (not owner or owner not in existing):
+                yield f"{kind} {document['metadata']['name']} has no Machine"
     for cluster in scene.view.all("Cluster"):
         workload = scene.world.cloud.get(Key.of(cluster))
-        known = {one["metadata"]["name"] for one in scene.view.all("DevMachine")}
-        for name in sorted(set(workload.machines) - known if workload is not None else ()):
+        dev_machines = {machine["metadata"]["name"] for machine in scene.view.all("DevMachine")}
+        for name in sorted(set(workload.machines) - dev_machines if workload is not None else ()):
             yield f"machine {name} of the cloud has no DevMachine"
 
 

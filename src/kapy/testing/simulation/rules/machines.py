@@ -50,7 +50,7 @@ def _one_for_each_slot(scene: Scene, write: Write) -> Iterator[str]:
         return
     machine = write.document
     if (owner := scene.owner(machine, "MachineSet")) is not None:
-        count = sum(not is_deleting(one) for one in scene.owned("Machine", owner))
+        count = sum(not is_deleting(sibling) for sibling in scene.owned("Machine", owner))
         if count > (most := _largest_desired(scene, owner)):
             name = owner["metadata"]["name"]
             yield f"MachineSet {name} has {count} Machines where {most} are desired"
@@ -68,8 +68,10 @@ def _one_for_each_instance(scene: Scene, write: Write) -> Iterator[str]:
     if owner is None or pool is None:
         return
     mine = _pool_version(write.document)
-    alike = [one for one in scene.owned("DevMachine", owner) if _pool_version(one) == mine]
-    count = sum(not is_deleting(one) for one in alike)
+    alike = [
+        machine for machine in scene.owned("DevMachine", owner) if _pool_version(machine) == mine
+    ]
+    count = sum(not is_deleting(machine) for machine in alike)
     if count > (most := _largest_desired(scene, pool)):
         name = pool["metadata"]["name"]
         yield f"MachinePool {name} has {count} machines of {mine}, more than {most}"
@@ -123,10 +125,10 @@ def _rollout_limits(scene: Scene, write: Write) -> Iterator[str]:
     if deployment is None or is_deleting(deployment):
         return
     machines = [
-        one
+        machine
         for each in scene.owned("MachineSet", deployment)
-        for one in scene.owned("Machine", each)
-        if not is_deleting(one)
+        for machine in scene.owned("Machine", each)
+        if not is_deleting(machine)
     ]
     name = deployment["metadata"]["name"]
     if write.is_new:
@@ -135,7 +137,7 @@ def _rollout_limits(scene: Scene, write: Write) -> Iterator[str]:
             yield f"MachineDeployment {name} has {len(machines)} Machines, more than {most}"
     if write.begins_deletion and write.old is not None and _counts(write.old):
         least = replicas_of(deployment) - _limit(deployment, "maxUnavailable", 0, up=False)
-        available = sum(is_true(one, "Available") for one in machines)
+        available = sum(is_true(machine, "Available") for machine in machines)
         if available < least and write.name not in _victims(scene):
             yield (
                 f"MachineDeployment {name} has {available} available Machines, less than {least},"
@@ -165,9 +167,9 @@ def _version_skew(scene: Scene, write: Write) -> Iterator[str]:
         return  # Machines of a pool have no version
     cluster = cluster_name_of(machine)
     others = [
-        _minor(one)
-        for one in scene.view.machines(control_plane=True)
-        if cluster_name_of(one) == cluster and one is not machine
+        _minor(other)
+        for other in scene.view.machines(control_plane=True)
+        if cluster_name_of(other) == cluster and other is not machine
     ]
     if not others:
         return

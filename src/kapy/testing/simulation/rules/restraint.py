@@ -36,7 +36,7 @@ def pod_violation(workload: WorkloadCluster, event: WriteEvent) -> str:
         return ""
     table = workload.server.store.peek(BUDGETS)
     budgets = () if table is None else table.scan(event.namespace)
-    if any(selects(one, pod) for one in budgets):
+    if any(selects(budget, pod) for budget in budgets):
         return f"Pod {event.name} was deleted without a look at its PodDisruptionBudget"
     return ""
 
@@ -59,7 +59,7 @@ def _running_pods(scene: Scene, write: Write) -> Iterator[str]:
     for pod in () if pods is None else pods.scan(""):
         if (pod.get("spec") or {}).get("nodeName") != write.name or is_deleting(pod):
             continue
-        if any(selects(one, pod) for one in table.scan(pod["metadata"]["namespace"])):
+        if any(selects(budget, pod) for budget in table.scan(pod["metadata"]["namespace"])):
             yield f"DevMachine {write.name} goes with Pod {pod['metadata']['name']} on its Node"
 
 
@@ -100,11 +100,11 @@ def _remediation(scene: Scene, write: Write) -> Iterator[str]:
         if not wanted or not isinstance(limit, int) or not wanted.items() <= labels:
             continue
         machines = [
-            one
-            for one in scene.view.all("Machine")
-            if wanted.items() <= (one["metadata"].get("labels") or {}).items()
+            machine
+            for machine in scene.view.all("Machine")
+            if wanted.items() <= (machine["metadata"].get("labels") or {}).items()
         ]
-        count = sum(_is_unhealthy(one) for one in machines)
+        count = sum(_is_unhealthy(machine) for machine in machines)
         if count > limit:
             name = check["metadata"]["name"]
             yield f"Machine {write.name} goes while {count} are unhealthy; {name} allows {limit}"
@@ -141,7 +141,7 @@ def _timeouts(scene: Scene, field: str) -> Iterator[int]:
         if isinstance(value, int):
             yield value
         else:
-            yield from (one["timeoutSeconds"] for one in value or ())
+            yield from (entry["timeoutSeconds"] for entry in value or ())
 
 
 def _is_unhealthy(machine: Document) -> bool:

@@ -98,9 +98,9 @@ class Scene:
         """Return the objects of a kind with an owner."""
         uid = owner["metadata"]["uid"]
         return [
-            one
-            for one in self.view.all(kind)
-            if any(ref["uid"] == uid for ref in one["metadata"].get("ownerReferences") or ())
+            document
+            for document in self.view.all(kind)
+            if any(ref["uid"] == uid for ref in document["metadata"].get("ownerReferences") or ())
         ]
 
 

@@ -26,15 +26,17 @@ _KINDS: Final = (
 def _reasons(_: Scene, write: Write) -> Iterator[str]:
     if write.new is None:
         return
-    for one in (write.new.get("status") or {}).get("conditions") or ():
-        if not isinstance(one, dict):
+    for condition in (write.new.get("status") or {}).get("conditions") or ():
+        if not isinstance(condition, dict):
             continue
-        title = f"condition {one['type']} of {write.kind} {write.name}"
-        if not one.get("reason"):
+        title = f"condition {condition['type']} of {write.kind} {write.name}"
+        if not condition.get("reason"):
             yield f"{title} has no reason"
-        is_explained = one["type"] in _EXPLAINED and (write.kind, one["type"]) != _SAID_BY_READY
-        if is_explained and one["status"] != "True" and not one.get("message"):
-            yield f"{title} is {one['status']} and does not tell why"
+        is_explained = (
+            condition["type"] in _EXPLAINED and (write.kind, condition["type"]) != _SAID_BY_READY
+        )
+        if is_explained and condition["status"] != "True" and not condition.get("message"):
+            yield f"{title} is {condition['status']} and does not tell why"
 
 
 def _own_wait(scene: Scene, write: Write) -> Iterator[str]:
@@ -55,16 +57,16 @@ def _own_wait(scene: Scene, write: Write) -> Iterator[str]:
 
 def _waits(scene: Scene) -> Iterator[str]:
     """In the end of a scenario whose clusters are available nothing is said to be waited for."""
-    if not all(is_true(one, "Available") for one in scene.view.all("Cluster")):
+    if not all(is_true(cluster, "Available") for cluster in scene.view.all("Cluster")):
         return
     for kind in _KINDS:
-        for one in scene.view.all(kind):
-            if is_deleting(one):
+        for document in scene.view.all(kind):
+            if is_deleting(document):
                 continue
-            for condition in (one.get("status") or {}).get("conditions") or ():
+            for condition in (document.get("status") or {}).get("conditions") or ():
                 message = condition.get("message") or ""
                 if any(word in message for word in _WAITING):
-                    name = one["metadata"]["name"]
+                    name = document["metadata"]["name"]
                     yield f"{kind} {name} still says in {condition['type']}: {message}"
 
 

@@ -126,8 +126,9 @@ async def _rebase(user: User) -> None:
         lambda view: (
             goal(view)
             and all(
-                one["metadata"]["annotations"]["cluster.x-k8s.io/cloned-from-name"] == "pasture"
-                for one in view.all("KubeadmControlPlane")
+                control_plane["metadata"]["annotations"]["cluster.x-k8s.io/cloned-from-name"]
+                == "pasture"
+                for control_plane in view.all("KubeadmControlPlane")
             )
         ),
     )
@@ -162,13 +163,13 @@ async def _delete(user: User) -> None:
 
 def _names(user: User, *, control_plane: bool) -> list[str]:
     return sorted(
-        one["metadata"]["name"] for one in user.view.machines(control_plane=control_plane)
+        machine["metadata"]["name"] for machine in user.view.machines(control_plane=control_plane)
     )
 
 
 SCENARIOS: Final[Mapping[str, Scenario]] = {
-    one.name: one
-    for one in (
+    scenario.name: scenario
+    for scenario in (
         Scenario("create", "A cluster of one control plane machine and one worker.", _create),
         Scenario("create-class", "A cluster of a ClusterClass.", _create_of_class),
         Scenario("scale-workers", "Workers: 2, 3, 1.", _scale_workers, _plain_1_2),

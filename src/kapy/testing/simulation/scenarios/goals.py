@@ -33,9 +33,9 @@ def available_with(control_planes: int, workers: int, *, version: str = "") -> G
             is_available(view)
             and len(view.machines(control_plane=True)) == control_planes
             and len(view.machines(control_plane=False)) == workers
-            and all(not one["metadata"].get("deletionTimestamp") for one in machines)
-            and all(is_true(one, "Available") for one in machines)
-            and all(not version or one["spec"]["version"] == version for one in machines)
+            and all(not machine["metadata"].get("deletionTimestamp") for machine in machines)
+            and all(is_true(machine, "Available") for machine in machines)
+            and all(not version or machine["spec"]["version"] == version for machine in machines)
         )
 
     return holds
@@ -46,10 +46,14 @@ def without(view: View, names: list[str], goal: Goal) -> Goal:
 
     Others may have got their names.
     """
-    uids = {one["metadata"]["uid"] for one in view.machines() if one["metadata"]["name"] in names}
+    uids = {
+        machine["metadata"]["uid"]
+        for machine in view.machines()
+        if machine["metadata"]["name"] in names
+    }
 
     def holds(view: View) -> bool:
-        there = {one["metadata"]["uid"] for one in view.machines()}
+        there = {machine["metadata"]["uid"] for machine in view.machines()}
         return there.isdisjoint(uids) and goal(view)
 
     return holds
@@ -59,8 +63,8 @@ def deletion_waits_for(machine: str, word: str) -> Goal:
     """Return the goal that a Machine's deletion waits, and says for what."""
 
     def holds(view: View) -> bool:
-        found = view.get("Machine", machine)
-        condition = None if found is None else condition_of(found, "Deleting")
+        document = view.get("Machine", machine)
+        condition = None if document is None else condition_of(document, "Deleting")
         return condition is not None and word in condition.get("message", "")
 
     return holds
@@ -68,7 +72,7 @@ def deletion_waits_for(machine: str, word: str) -> Goal:
 
 def is_paused_everywhere(view: View) -> bool:
     """Whether every object of a cluster says that it is paused."""
-    return all(is_true(one, "Paused") for kind in _PAUSABLE for one in view.all(kind))
+    return all(is_true(document, "Paused") for kind in _PAUSABLE for document in view.all(kind))
 
 
 _PAUSABLE: Final = (

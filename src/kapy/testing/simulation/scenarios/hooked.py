@@ -86,7 +86,7 @@ async def _in_place_control_plane(user: User) -> None:
 
 
 def _machines(view: View) -> set[str]:
-    return {str(one["metadata"]["uid"]) for one in view.machines()}
+    return {str(machine["metadata"]["uid"]) for machine in view.machines()}
 
 
 def _update_goal(before: set[str], goal: Goal, least: int) -> Goal:
@@ -94,9 +94,9 @@ def _update_goal(before: set[str], goal: Goal, least: int) -> Goal:
 
     def holds(view: View) -> bool:
         clones = [
-            one
-            for one in view.all("DevMachine")
-            if one["metadata"]["annotations"]["cluster.x-k8s.io/cloned-from-name"] == SECOND
+            machine
+            for machine in view.all("DevMachine")
+            if machine["metadata"]["annotations"]["cluster.x-k8s.io/cloned-from-name"] == SECOND
         ]
         return goal(view) and len(clones) >= least and len(before & _machines(view)) >= least
 

@@ -227,7 +227,10 @@ spec:
 
 def _with_machines(documents: list[Document]) -> list[Document]:
     [spec] = yaml.load_all(_MACHINES)
-    return [{**one, **spec} if one["kind"] == "DevMachineTemplate" else one for one in documents]
+    return [
+        {**document, **spec} if document["kind"] == "DevMachineTemplate" else document
+        for document in documents
+    ]
 
 
 def plain_cluster(*, control_planes: int = 1, workers: int = 2) -> list[Document]:
@@ -235,10 +238,10 @@ def plain_cluster(*, control_planes: int = 1, workers: int = 2) -> list[Document
     documents = _with_machines(yaml.load_all(_PLAIN))
     replicas = {"KubeadmControlPlane": control_planes, "MachineDeployment": workers}
     return [
-        {**one, "spec": {**one["spec"], "replicas": replicas[one["kind"]]}}
-        if one["kind"] in replicas
-        else one
-        for one in documents
+        {**document, "spec": {**document["spec"], "replicas": replicas[document["kind"]]}}
+        if document["kind"] in replicas
+        else document
+        for document in documents
     ]
 
 

@@ -40,12 +40,14 @@ def _cluster(name: str, machines: int, version: str = "") -> Callable[[View], bo
     """Return the goal of an available cluster with a number of Machines, those of pools, too."""
 
     def holds(view: View) -> bool:
-        mine = [one for one in view.machines() if one["metadata"]["labels"][_LABEL] == name]
+        mine = [
+            machine for machine in view.machines() if machine["metadata"]["labels"][_LABEL] == name
+        ]
         return (
             is_available(view, name)
             and len(mine) == machines
-            and all(is_true(one, "Available") for one in mine)
-            and all(not version or one["spec"]["version"] == version for one in mine)
+            and all(is_true(machine, "Available") for machine in mine)
+            and all(not version or machine["spec"]["version"] == version for machine in mine)
         )
 
     return holds
@@ -57,14 +59,18 @@ def _all(*goals: Callable[[View], bool]) -> Callable[[View], bool]:
 
 def _manifests(user: User) -> list[Document]:
     workers = f"{CLUSTER}-md"
-    others = [one for one in plain_cluster(control_planes=1) if one["metadata"]["name"] != workers]
+    others = [
+        document
+        for document in plain_cluster(control_planes=1)
+        if document["metadata"]["name"] != workers
+    ]
     external = with_external_etcd(plain_cluster(control_planes=1, workers=0), user.world.clock())
     return [
         *plain_cluster(control_planes=1, workers=1),
         *cluster_class(),
         *(
-            {**one, "metadata": {**one["metadata"], "name": CLASSY}}
-            for one in class_cluster(control_planes=1, workers=1)
+            {**document, "metadata": {**document["metadata"], "name": CLASSY}}
+            for document in class_cluster(control_planes=1, workers=1)
         ),
         *_renamed([*others, *machine_pool(1)], POOLED),
         *_renamed(external, EXTERNAL),

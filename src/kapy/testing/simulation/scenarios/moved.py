@@ -56,14 +56,16 @@ async def _move(user: User) -> None:
             await there.sleep(REST)
             after = _identities(there.view)
             source.reports += sides.broken
-            source.reports += [f"{one} was lost or replaced by the move" for one in before - after]
-            source.reports += [f"{one} was created by the move" for one in after - before]
+            source.reports += [
+                f"{identity} was lost or replaced by the move" for identity in before - after
+            ]
+            source.reports += [f"{identity} was created by the move" for identity in after - before]
             replicas = {"spec": {"replicas": 2}}
             await there.patch("MachineDeployment", WORKERS, replicas)
             await there.until("there are two workers in the target", available_with(1, 2))
             await there.sleep(REST)
             referee.finish()
-            source.reports += [f"in the target: {one}" for one in referee.violations]
+            source.reports += [f"in the target: {violation}" for violation in referee.violations]
     finally:
         target.close()
 
@@ -71,10 +73,10 @@ async def _move(user: User) -> None:
 def _identities(view: View) -> set[str]:
     """Return what must be the same in both: names, provider IDs, private keys."""
     return {
-        f"{kind} {one['metadata']['name']} {_content(kind, one)}"
+        f"{kind} {document['metadata']['name']} {_content(kind, document)}"
         for kind in _KINDS
-        for one in view.all(kind)
-        if one["metadata"].get("labels") or kind in ("Cluster", "DevCluster")
+        for document in view.all(kind)
+        if document["metadata"].get("labels") or kind in ("Cluster", "DevCluster")
     }
 
 

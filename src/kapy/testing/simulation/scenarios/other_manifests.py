@@ -77,7 +77,7 @@ def with_external_etcd(documents: list[Document], now: datetime) -> list[Documen
         certificate_secret(cluster, API_SERVER_ETCD_CLIENT, authority),
     ]
     del secrets[0]["data"]["tls.key"]
-    return [*({"apiVersion": "v1", "kind": "Secret", **one} for one in secrets), *documents]
+    return [*({"apiVersion": "v1", "kind": "Secret", **secret} for secret in secrets), *documents]
 
 
 def attached_volume(node: str) -> list[Document]:

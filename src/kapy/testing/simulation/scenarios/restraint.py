@@ -27,7 +27,7 @@ WORKERS: Final = "meadow-md"
 
 
 def _workers(view: View) -> list[str]:
-    return sorted(one["metadata"]["name"] for one in view.machines(control_plane=False))
+    return sorted(machine["metadata"]["name"] for machine in view.machines(control_plane=False))
 
 
 async def _plain(user: User, workers: int) -> None:
@@ -79,7 +79,7 @@ async def _pause(user: User) -> None:
     await user.until("everything is paused", is_paused_everywhere)
     await user.sleep(PAUSE_GRACE)
     await user.patch("MachineDeployment", WORKERS, {"spec": {"replicas": 2}})
-    [machine_set] = [one["metadata"]["name"] for one in user.view.all("MachineSet")]
+    [machine_set] = [document["metadata"]["name"] for document in user.view.all("MachineSet")]
     await user.patch("MachineSet", machine_set, {"spec": {"replicas": 3}})
     await user.delete("Machine", victim)
     await user.sleep(PAUSE_GRACE)
@@ -110,13 +110,16 @@ async def _restart(user: User) -> None:
     goal, uid = available_with(1, 1), first["metadata"]["uid"]
     await user.until(
         "another machine took its place",  # perhaps under the same name
-        lambda view: goal(view) and all(one["metadata"]["uid"] != uid for one in view.machines()),
+        lambda view: (
+            goal(view) and all(machine["metadata"]["uid"] != uid for machine in view.machines())
+        ),
     )
 
 
 def _has_boot_data(view: View) -> bool:
     return any(
-        one["spec"]["bootstrap"].get("dataSecretName") for one in view.machines(control_plane=True)
+        machine["spec"]["bootstrap"].get("dataSecretName")
+        for machine in view.machines(control_plane=True)
     )
 
 

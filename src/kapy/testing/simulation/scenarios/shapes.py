@@ -36,7 +36,7 @@ def _pool_with(replicas: int, version: str = "") -> Goal:
     def holds(view: View) -> bool:
         pool = view.get("MachinePool", POOL)
         status = {} if pool is None else pool.get("status") or {}
-        versions = {one.get("version") for one in status.get("versions") or ()}
+        versions = {entry.get("version") for entry in status.get("versions") or ()}
         return (
             goal(view)
             and len(status.get("nodeRefs") or ()) == replicas
@@ -50,7 +50,11 @@ def _pool_with(replicas: int, version: str = "") -> Goal:
 async def _create_pool(user: User) -> None:
     await user.apply(
         [
-            *(one for one in plain_cluster() if one["metadata"]["name"] != "meadow-md"),
+            *(
+                document
+                for document in plain_cluster()
+                if document["metadata"]["name"] != "meadow-md"
+            ),
             *machine_pool(2),
         ]
     )
@@ -87,7 +91,7 @@ async def _with_etcd(user: User) -> None:
 
 async def _external_etcd(user: User) -> None:
     """Upgrade and shrink a control plane whose etcd belongs to others."""
-    old = [one["metadata"]["name"] for one in user.view.machines(control_plane=True)]
+    old = [machine["metadata"]["name"] for machine in user.view.machines(control_plane=True)]
     await user.patch("KubeadmControlPlane", CONTROL_PLANE, {"spec": {"version": NEW}})
     await user.until(
         "all control planes are new", without(user.view, old, available_with(3, 0, version=NEW))
@@ -103,7 +107,7 @@ async def _attached_1_2(user: User) -> None:
 
 async def _volumes(user: User) -> None:
     """A volume is attached to the Node of a deleted machine until its driver detaches it."""
-    victim = min(one["metadata"]["name"] for one in user.view.machines(control_plane=False))
+    victim = min(machine["metadata"]["name"] for machine in user.view.machines(control_plane=False))
     await user.apply_there(CLUSTER, attached_volume(victim))
     await user.patch_there(CLUSTER, ATTACHMENTS, "grass", {"status": {"attached": True}}, "status")
     await user.delete("Machine", victim)

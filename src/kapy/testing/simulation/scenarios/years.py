@@ -33,15 +33,16 @@ async def _lasting_1_1(user: User) -> None:
 
 async def _clock_jump(user: User) -> None:
     """All clocks jump ahead, as after a machine was suspended: the control plane is replaced."""
-    old = [one["metadata"]["name"] for one in user.view.machines(control_plane=True)]
-    workers = {one["metadata"]["name"] for one in user.view.machines(control_plane=False)}
+    old = [machine["metadata"]["name"] for machine in user.view.machines(control_plane=True)]
+    workers = {machine["metadata"]["name"] for machine in user.view.machines(control_plane=False)}
     user.jump_clocks(JUMP)
     goal = without(user.view, old, available_with(1, 1))
     await user.until(
         "the control plane has new certificates, and the worker stays",
         lambda view: (
             goal(view)
-            and workers == {one["metadata"]["name"] for one in view.machines(control_plane=False)}
+            and workers
+            == {machine["metadata"]["name"] for machine in view.machines(control_plane=False)}
         ),
     )
 
