@@ -244,7 +244,7 @@ def test_a_kind_that_is_only_called_as_machines_are_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "kind", "told"),
+    ("group", "kind", "is_judged"),
     [
         ("infrastructure.cluster.x-k8s.io", "MeadowCluster", True),
         ("infrastructure.cluster.x-k8s.io", "LakeMachine", True),
@@ -255,7 +255,9 @@ def test_a_kind_that_is_only_called_as_machines_are_is_none() -> None:
         ("lake.example", "LakeMachine", False),
     ],
 )
-def test_kinds_of_others_in_shared_groups_are_left_alone(group: str, kind: str, told: bool) -> None:
+def test_kinds_of_others_in_shared_groups_are_left_alone(
+    group: str, kind: str, is_judged: bool
+) -> None:
     shared = "infrastructure.cluster.x-k8s.io"
     machine, helper = crd("MeadowMachine"), crd("MeadowThing", {"spec": "object"})
     for document, text in ((machine, shared), (helper, "bootstrap.cluster.x-k8s.io")):
@@ -272,7 +274,7 @@ def test_kinds_of_others_in_shared_groups_are_left_alone(group: str, kind: str, 
         File("cluster-template.yaml", json.dumps(cluster)),
     )
     report = check_release(Release("meadow", files))
-    assert (result(report, "clusterctl/own-kinds").state is State.BROKEN) == told
+    assert (result(report, "clusterctl/own-kinds").state is State.BROKEN) == is_judged
 
 
 def test_each_contract_that_a_crd_names_is_one_that_its_versions_keep() -> None:
@@ -308,7 +310,7 @@ NAMED = "spec: {group: infrastructure.a.example, names: {kind: ACluster}"
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "rule"),
     [
         (f"{CRD}{NAMED}}}\n", "infra-cluster/contract-label"),
         (f"{CRD}{NAMED}, versions: []}}\n", "infra-cluster/contract-label"),
@@ -326,12 +328,12 @@ NAMED = "spec: {group: infrastructure.a.example, names: {kind: ACluster}"
     ],
     ids=["no versions", "an empty list", "a map", "items that are none", "but a label", "no name"],
 )
-def test_a_crd_without_versions_is_a_finding(text: str, told: str) -> None:
-    assert told in {item.rule.id for item in of(text).with_state(State.BROKEN)}
+def test_a_crd_without_versions_is_a_finding(text: str, rule: str) -> None:
+    assert rule in {item.rule.id for item in of(text).with_state(State.BROKEN)}
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "sentence"),
     [
         ("a: [", "infrastructure-components.yaml: line 2"),
         ("- a\n- b\n", "document 1 is no object"),
@@ -343,10 +345,10 @@ def test_a_crd_without_versions_is_a_finding(text: str, told: str) -> None:
         (f"{CRD}spec: {{group: [a], names: {{kind: 1}}}}\n", "no spec.group and spec.names.kind"),
     ],
 )
-def test_what_is_no_manifest_is_reported_in_a_sentence(text: str, told: str) -> None:
+def test_what_is_no_manifest_is_reported_in_a_sentence(text: str, sentence: str) -> None:
     with pytest.raises(ConformanceError) as error:
         of(text)
-    assert told in str(error.value)
+    assert sentence in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -398,12 +400,12 @@ def test_a_folder_with_everything_in_it_is_no_release(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "sentence"),
     [
         (lambda folder: folder / "missing", "does not exist"),
         (lambda folder: folder, "has no file that ends with .yaml or .yml"),
     ],
 )
-def test_what_is_not_there_is_reported(tmp_path: Path, make: Any, told: str) -> None:
-    with pytest.raises(ConformanceError, match=told):
+def test_what_is_not_there_is_reported(tmp_path: Path, make: Any, sentence: str) -> None:
+    with pytest.raises(ConformanceError, match=sentence):
         check_releases(make(tmp_path))

@@ -83,11 +83,11 @@ def no_claims(verb: str, resource: str) -> Mutation:
             component for component in draft.components if component["metadata"]["name"] == "meadow"
         )
         [rule] = role["rules"]
-        left = [item for item in rule["verbs"] if item != verb]
+        verbs = [item for item in rule["verbs"] if item != verb]
         others = [item for item in rule["resources"] if item != resource]
         role["rules"] = [
             {**rule, "resources": others},
-            {**rule, "resources": [resource], "verbs": left},
+            {**rule, "resources": [resource], "verbs": verbs},
         ]
 
     return change
@@ -111,10 +111,10 @@ def in_template(document: dict[str, Any]) -> Mutation:
     return lambda draft: draft.objects[TEMPLATE].append(document)
 
 
-def machine(**told: Any) -> dict[str, Any]:
+def machine(**fields: Any) -> dict[str, Any]:
     metadata = {"name": "${CLUSTER_NAME}", "namespace": "${NAMESPACE}"}
     api = f"{group_of(MACHINE)}/v1beta2"
-    return {"apiVersion": api, "kind": "MeadowMachine", "metadata": metadata, **told}
+    return {"apiVersion": api, "kind": "MeadowMachine", "metadata": metadata, **fields}
 
 
 def patched(**change: Any) -> Mutation:

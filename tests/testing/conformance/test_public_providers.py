@@ -32,11 +32,11 @@ def called(report: Report) -> str:
 def test_the_report_is_what_is_found() -> None:
     page = PAGE.read_text()
     states = (State.PASSED, State.BROKEN, State.NOT_APPLICABLE)
-    kept = {
+    counts = {
         (called(report), *(str(len(report.with_state(state))) for state in states))
         for report in reports()
     }
-    assert set(_KEPT.findall(page)) == kept
+    assert set(_KEPT.findall(page)) == counts
     results = {
         (called(report), result.rule.id, result.rule.level.value, str(len(result.findings)))
         for report in reports()

@@ -27,5 +27,5 @@ def nimbus(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     import_module("nimbus.paper")
     import_module("nimbus.provider")
     yield sys.modules["nimbus"]
-    for name in [one for one in sys.modules if one.partition(".")[0] == "nimbus"]:
+    for name in [module for module in sys.modules if module.partition(".")[0] == "nimbus"]:
         del sys.modules[name]

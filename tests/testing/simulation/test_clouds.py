@@ -68,7 +68,9 @@ class PublicCloud:
 
     async def delete_server(self, network: str, name: str) -> bool:
         await self._request()
-        for id_ in [one for one, key in self.servers.items() if key == (network, name)][:1]:
+        for id_ in [server_id for server_id, key in self.servers.items() if key == (network, name)][
+            :1
+        ]:
             del self.servers[id_]
         await self._reply()
         return (network, name) not in self.servers.values()
@@ -101,7 +103,7 @@ def at_provider(point: Point, kind: str) -> bool:
 def test_crashes_leave_nothing_twice(nimbus: Any, name: str, seconds: float, failing: int) -> None:
     careful = scenario(nimbus, name, seconds, failing, looks=True)
     verdicts = exhaustive(careful, 0, KINDS, selects=at_provider)
-    assert [one for one in verdicts if one.violations] == []
+    assert [verdict for verdict in verdicts if verdict.violations] == []
     assert len(verdicts) >= 3
 
 
@@ -109,8 +111,8 @@ def test_crashes_leave_nothing_twice(nimbus: Any, name: str, seconds: float, fai
 def test_a_provider_that_asks_twice_is_found(nimbus: Any) -> None:
     careless = scenario(nimbus, "scale-workers", 8.0, 0, looks=False)
     verdicts = exhaustive(careless, 0, KINDS, selects=lambda point, _: point.manager == "provider")
-    failing = [one for one in verdicts if one.violations]
-    assert {one.violations[0].rule for one in failing} == {"cloud"}
+    failing = [verdict for verdict in verdicts if verdict.violations]
+    assert {verdict.violations[0].rule for verdict in failing} == {"cloud"}
 
 
 @pytest.mark.slow

@@ -12,5 +12,5 @@ from tests.testing.simulation.corpus import CORPUS, Entry
 def test_what_failed_once_holds(entry: Entry) -> None:
     outcome = entry.play()
     assert outcome.violations == []
-    happened = [one["fault"] for one in outcome.steps if one["what"] == "fault"]
+    happened = [step["fault"] for step in outcome.steps if step["what"] == "fault"]
     assert len(happened) == len(entry.faults)

@@ -26,8 +26,10 @@ EXAMPLES = [
 
 def under_test(nimbus: Any, kinds: tuple[Kind, ...] | None = None) -> ProviderUnderTest:
     provider = nimbus.provider.PROVIDER
-    found = kinds_of(provider, EXAMPLES) if kinds is None else kinds
-    return ProviderUnderTest("nimbus", found, InProcess(provider.add_to), crds_of(provider))
+    provider_kinds = kinds_of(provider, EXAMPLES) if kinds is None else kinds
+    return ProviderUnderTest(
+        "nimbus", provider_kinds, InProcess(provider.add_to), crds_of(provider)
+    )
 
 
 def scenario(nimbus: Any, name: str, *, forgets: bool = False) -> Scenario:
@@ -82,8 +84,8 @@ def test_a_provider_that_forgets_what_it_made_is_found(nimbus: Any) -> None:
     verdicts = exhaustive(
         wrong, 0, ["crash-after"], selects=lambda point, _: point.manager == "provider"
     )
-    failing = [one for one in verdicts if one.violations]
-    assert {one.violations[0].rule for one in failing} == {"cloud"}
+    failing = [verdict for verdict in verdicts if verdict.violations]
+    assert {verdict.violations[0].rule for verdict in failing} == {"cloud"}
     story = shrunk(wrong, 0, failing[0]).story
     assert "without faults it has nothing" in story
     assert "Replay: kapy simulate --release here --scenario delete --seed 0 --faults" in story
@@ -97,11 +99,11 @@ def test_a_report_names_the_seed_and_the_command(
     monkeypatch.setattr("kapy.testing.simulation.provider_runs.PLAYED", ("delete",))
     provider = scenario(nimbus, "delete", forgets=forgets).provider
     assert provider is not None
-    found = list(simulate_provider(provider, range(3), lambda _: None))
+    findings = list(simulate_provider(provider, range(3), lambda _: None))
     if not forgets:
-        assert found == []
+        assert findings == []
         return
-    [(rule, finding)] = found
+    [(rule, finding)] = findings
     assert rule == "infra-machine/deletion"
     assert "scenario delete, seed " in finding.evidence
     assert finding.remedy.startswith("replay it: kapy simulate --release here --scenario delete")

@@ -25,8 +25,8 @@ def test_each_child_plays_one_fault() -> None:
     verdicts = exhaustive(
         SCENARIOS["create"], 0, ["crash-after", "lost-reply", "stale"], jobs=2, selects=few
     )
-    assert [one.violations for one in verdicts] == [[]] * len(verdicts)
-    faults = [str(one.faults[0]) for one in verdicts]
+    assert [verdict.violations for verdict in verdicts] == [[]] * len(verdicts)
+    faults = [str(verdict.faults[0]) for verdict in verdicts]
     assert {"crash-after@core:w7", "stale@core:e7"} <= set(faults)
     assert faults == sorted(set(faults))
 
@@ -69,7 +69,7 @@ def test_the_command_writes_a_trace(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert kapy(words) == 0
     assert capsys.readouterr().out.startswith("ok     create, seed 0: ")
     steps = [msgspec.json.decode(line) for line in path.read_bytes().splitlines()]
-    assert [one["step"] for one in steps] == list(range(1, len(steps) + 1))
+    assert [step["step"] for step in steps] == list(range(1, len(steps) + 1))
     assert steps[-1]["time"] >= steps[0]["time"]
 
 

@@ -44,9 +44,9 @@ def test_a_fault_at_every_write_and_caches_that_lag_behind(name: str) -> None:
     share = SCENARIOS[name].share
     kinds = (*WRITES, "stale")
     verdicts = exhaustive(SCENARIOS[name], SEED, kinds, selects=selection(share))
-    failing = [one for one in verdicts if one.violations]
-    assert [shrunk(SCENARIOS[name], SEED, one).story for one in failing[:1]] == []
-    count = sum(one.faults[0].kind == "stale" for one in verdicts)
+    failing = [verdict for verdict in verdicts if verdict.violations]
+    assert [shrunk(SCENARIOS[name], SEED, verdict).story for verdict in failing[:1]] == []
+    count = sum(verdict.faults[0].kind == "stale" for verdict in verdicts)
     assert len(verdicts) - count > 10 // share
     assert count > 0
 
@@ -54,9 +54,9 @@ def test_a_fault_at_every_write_and_caches_that_lag_behind(name: str) -> None:
 @pytest.mark.skipif(not SOAK, reason="takes as long as asked for: make soak")
 def test_random_faults() -> None:
     """Begin with the corpus; runs that reach more are printed, to be added to it."""
-    known = read_corpus(CORPUS.read_text(encoding="utf-8"))
-    for run, verdict, new in random_runs([], SEED, faults=4, seconds=SECONDS, corpus=known):
+    corpus = read_corpus(CORPUS.read_text(encoding="utf-8"))
+    for run, verdict, new in random_runs([], SEED, faults=4, seconds=SECONDS, corpus=corpus):
         if verdict.violations:
             pytest.fail(shrunk(SCENARIOS[run.scenario], run.seed, verdict).story)
-        if new >= WORTH and run not in known:
+        if new >= WORTH and run not in corpus:
             sys.stdout.write(f"{run}\n")

@@ -52,8 +52,13 @@ class Checkpoint(NamedTuple):
 
 
 def measure(user: User) -> Checkpoint:
-    stores = [user.world.server.store, *(one.server.store for one in user.world.cloud.workloads())]
-    counts = [(table.name, len(list(table.scan("")))) for one in stores for table in one.tables()]
+    stores = [
+        user.world.server.store,
+        *(workload.server.store for workload in user.world.cloud.workloads()),
+    ]
+    counts = [
+        (table.name, len(list(table.scan("")))) for store in stores for table in store.tables()
+    ]
     events = sum(count for name, count in counts if name.startswith("events"))
     user.world.trace.steps.clear()
     gc.collect()
@@ -65,9 +70,9 @@ def measure(user: User) -> Checkpoint:
         events,
         user.world.server.store.revision,
         sum(
-            len(one.history.since(table.name, one.history.floor))
-            for one in stores
-            for table in one.tables()
+            len(store.history.since(table.name, store.history.floor))
+            for store in stores
+            for table in store.tables()
         ),
         sys.getallocatedblocks(),
         client_certificate(secret).not_valid_after_utc.isoformat(),
@@ -122,10 +127,10 @@ def growth(rest: list[list[Checkpoint]], size: Callable[[Checkpoint], int]) -> f
 
 
 def expect_bounds(rest: list[list[Checkpoint]], blocks: int) -> None:
-    assert growth(rest, lambda one: one.objects) <= 0
-    assert growth(rest, lambda one: one.blocks) < blocks
-    assert max(one.history for pair in rest for one in pair) <= WRITES
-    assert [one.events for pair in rest for one in pair if one.events] == []
+    assert growth(rest, lambda checkpoint: checkpoint.objects) <= 0
+    assert growth(rest, lambda checkpoint: checkpoint.blocks) < blocks
+    assert max(checkpoint.history for pair in rest for checkpoint in pair) <= WRITES
+    assert [checkpoint.events for pair in rest for checkpoint in pair if checkpoint.events] == []
 
 
 @pytest.mark.slow
@@ -136,8 +141,8 @@ def test_nothing_grows_in_months_of_daily_changes() -> None:
     expect_bounds(rest, BLOCKS)
     # Between changes nothing is written, unless a certificate is renewed.
     busy = [pair for pair in rest if pair[0].revision != pair[1].revision]
-    renewals = len({one.expiry for pair in rest for one in pair}) - 1
-    rollouts = len({one.machine for pair in rest for one in pair}) - 1
+    renewals = len({checkpoint.expiry for pair in rest for checkpoint in pair}) - 1
+    rollouts = len({checkpoint.machine for pair in rest for checkpoint in pair}) - 1
     assert len(busy) <= renewals + rollouts
     assert renewals >= DAYS // 183
 
@@ -153,7 +158,11 @@ def test_certificates_are_renewed_for_a_decade(monkeypatch: pytest.MonkeyPatch) 
     assert outcome.seconds > YEARS * 365 * DAY - DAY
     expect_bounds(rest, 2 * BLOCKS)
     assert timedelta(days=EXPIRY_DAYS) > SERVER_MINIMUM
-    machines = len({one.machine for pair in rest for one in pair})
+    machines = len({checkpoint.machine for pair in rest for checkpoint in pair})
     assert int(YEARS) <= machines - 1 <= YEARS * 365 / (365 - EXPIRY_DAYS)
     # Half of a year is left of each client certificate when it is renewed.
-    assert 2 * YEARS - 2 <= len({one.expiry for pair in rest for one in pair}) - 1 <= 2 * YEARS
+    assert (
+        2 * YEARS - 2
+        <= len({checkpoint.expiry for pair in rest for checkpoint in pair}) - 1
+        <= 2 * YEARS
+    )

@@ -47,7 +47,7 @@ def test_random_faults_are_those_of_their_seed() -> None:
     first = random_faults(7, 20, POINTS)
     assert first == random_faults(7, 20, dict(reversed(POINTS.items())))
     assert first != random_faults(8, 20, POINTS)
-    assert len({one.point for one in first}) == 20
+    assert len({fault.point for fault in first}) == 20
     for fault in first:
         assert PointKind(fault.point.letter) in FAULT_KINDS[fault.kind].points
         assert 1 <= fault.point.number <= POINTS[fault.point.manager, fault.point.letter]

@@ -52,14 +52,16 @@ def test_a_cluster_comes_up_in_spite_of(kind: str) -> None:
     """Each kind of fault in the middle of the points where it may happen."""
     scenario = SCENARIOS["hooks-create" if PointKind.HOOK in FAULT_KINDS[kind].points else "create"]
     points = baseline_of(scenario.name, 0).points
-    letters = {one.value for one in FAULT_KINDS[kind].points}
+    letters = {point_kind.value for point_kind in FAULT_KINDS[kind].points}
     manager, letter = max(
-        (one for one in points if one[1] in letters), key=lambda one: (points[one], one)
+        (point for point in points if point[1] in letters), key=lambda point: (points[point], point)
     )
     fault = Fault(kind, Point(manager, letter, points[manager, letter] // 2 + 1))
     outcome = play(scenario, 0, [fault])
     assert outcome.violations == []
-    assert [one["point"] for one in outcome.steps if one["what"] == "fault"] == [str(fault.point)]
+    assert [step["point"] for step in outcome.steps if step["what"] == "fault"] == [
+        str(fault.point)
+    ]
     assert PointKind(letter) in FAULT_KINDS[kind].points
 
 
@@ -74,15 +76,15 @@ def test_a_planted_bug_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = set[str]()
     for number in (9, 10):
         outcome = play(CREATE, 0, parse_faults(f"crash-after@control-plane:w{number}"))
-        rules |= {one.rule for one in outcome.violations}
+        rules |= {violation.rule for violation in outcome.violations}
     assert "no-orphan" in rules
 
 
 def test_a_rule_that_fails_itself_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kapy.testing.simulation.rules.machines._minor", None)
-    [found] = run(CREATE, 0).violations
-    assert found.rule == "no-failure"
-    assert "the rule version-skew failed: TypeError" in found.text
+    [violation] = run(CREATE, 0).violations
+    assert violation.rule == "no-failure"
+    assert "the rule version-skew failed: TypeError" in violation.text
 
 
 def test_a_scenario_that_fails_by_itself_is_no_baseline(monkeypatch: pytest.MonkeyPatch) -> None:

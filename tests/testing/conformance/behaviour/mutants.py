@@ -74,7 +74,7 @@ class Templates:
         return ()
 
 
-def subject(plain: type[Plain], role: str, **told: Any) -> ProviderUnderTest:
+def subject(plain: type[Plain], role: str, **options: Any) -> ProviderUnderTest:
     """A provider of one kind."""
 
     def add(runtime: Runtime) -> None:
@@ -83,19 +83,19 @@ def subject(plain: type[Plain], role: str, **told: Any) -> ProviderUnderTest:
     resource = RESOURCES[role]
     api: Document = {"apiVersion": resource.api_version, "kind": resource.kind}
     kind = Kind(role, resource, {**api, "spec": {"size": 3}}, template=TEMPLATES[role])
-    return ProviderUnderTest("plain", (kind,), InProcess(add), admission=(Templates(),), **told)
+    return ProviderUnderTest("plain", (kind,), InProcess(add), admission=(Templates(),), **options)
 
 
-def old(given: ProviderUnderTest) -> ProviderUnderTest:
+def old(provider: ProviderUnderTest) -> ProviderUnderTest:
     """By the contract v1beta1."""
-    kinds = tuple(replace(kind, contract=Version.V1BETA1) for kind in given.kinds)
-    return replace(given, kinds=kinds)
+    kinds = tuple(replace(kind, contract=Version.V1BETA1) for kind in provider.kinds)
+    return replace(provider, kinds=kinds)
 
 
 RIGHTS: Final = "system:serviceaccount:default:plain"
 
 
-def limited(given: ProviderUnderTest, *denied: str) -> ProviderUnderTest:
+def limited(provider: ProviderUnderTest, *denied: str) -> ProviderUnderTest:
     """With rights of its own. denied: resources that it may do nothing with."""
     everything = ["events", "configmaps", "clusters", "machines", "machinepools"]
     everything += [resource.plural for resource in RESOURCES.values()]
@@ -121,7 +121,7 @@ def limited(given: ProviderUnderTest, *denied: str) -> ProviderUnderTest:
         },
         "subjects": [account],
     }
-    return replace(given, definitions=(role, binding), user=RIGHTS)
+    return replace(provider, definitions=(role, binding), user=RIGHTS)
 
 
 class Old(Plain):

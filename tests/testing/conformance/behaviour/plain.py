@@ -117,11 +117,11 @@ class Plain:
         return bool(cluster and cluster["spec"].get("paused"))
 
     async def tell_paused(self, document: Document, wanted: str) -> None:
-        known = {
+        statuses = {
             condition["type"]: condition["status"]
             for condition in status(document).get("conditions") or ()
         }
-        if known.get("Paused") != wanted:
+        if statuses.get("Paused") != wanted:
             messages = {"type": "Paused", "status": wanted, "reason": "Told", "message": ""}
             messages["lastTransitionTime"] = "2026-01-01T00:00:00Z"
             await self.patch(document, {"status": {"conditions": [messages]}}, "status")

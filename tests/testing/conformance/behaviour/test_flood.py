@@ -18,13 +18,13 @@ async def test_who_floods_does_not_stop_the_time() -> None:
     assert isinstance(server, RecordingServer)
     provider = User(PROVIDER_USER, ("system:masters", "system:authenticated"))
     client = Client(server.transport(provider))
-    asked = 0
+    requests = 0
 
     async def flood() -> None:
-        nonlocal asked
+        nonlocal requests
         while True:
             await client.list(CONFIG_MAPS)
-            asked += 1
+            requests += 1
 
     try:
         with pytest.raises(TimeoutError):
@@ -32,4 +32,4 @@ async def test_who_floods_does_not_stop_the_time() -> None:
                 await flood()
     finally:
         server.close()
-    assert asked >= AT_ONCE
+    assert requests >= AT_ONCE

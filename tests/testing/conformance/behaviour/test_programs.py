@@ -98,7 +98,7 @@ async def test_a_program_that_runs_already_is_judged_by_what_its_cluster_tells(
         async with provider.launcher.running(environment, Limits()):
             there = replace(provider, launcher=AlreadyRunning())
             report = await run_checks_on_remote_cluster(there, checks, environment.access, HASTE)
-        left = [
+        remaining = [
             document["metadata"]["name"]
             for document in (await environment.client.list(NAMESPACES)).items
         ]
@@ -107,7 +107,7 @@ async def test_a_program_that_runs_already_is_judged_by_what_its_cluster_tells(
     assert {"infra-machine/finalizer", "infra-machine/idle", "clusterctl/owners"} <= passed
     not_run = {item.rule.id: item.reason for item in report.with_state(State.NOT_RUN)}
     assert not_run["clusterctl/namespace-flag"] == "somebody else runs the provider"
-    assert [item for item in left if item.startswith("conformance")] == []
+    assert [item for item in remaining if item.startswith("conformance")] == []
 
 
 async def test_what_is_held_in_a_cluster_of_others_is_listed_with_a_command(tmp_path: Path) -> None:

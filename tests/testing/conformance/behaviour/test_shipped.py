@@ -41,10 +41,10 @@ def add(runtime: Runtime) -> None:
 WAY: Final = InProcess(add)
 
 
-def of(objects: dict[str, list[Document]], given: Iterable[File] = ()) -> ProviderUnderTest:
+def of(objects: dict[str, list[Document]], user_files: Iterable[File] = ()) -> ProviderUnderTest:
     texts = {name: "\n---\n".join(map(json.dumps, obj)) for name, obj in objects.items()}
     release = Release("plain", tuple(File(name, text) for name, text in texts.items()))
-    return provider_of_release(release, WAY, {"SIZE": "3"}, tuple(given))
+    return provider_of_release(release, WAY, {"SIZE": "3"}, tuple(user_files))
 
 
 def test_examples_are_objects_and_insides_of_templates() -> None:
@@ -60,8 +60,8 @@ def test_examples_are_objects_and_insides_of_templates() -> None:
 def test_examples_of_the_user_go_first() -> None:
     own = {"apiVersion": f"{GROUP}/v1", "kind": "PlainMachine", "spec": {"size": 7}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token"}}
-    given = File("mine.yaml", f"{json.dumps(own)}\n---\n{json.dumps(secret)}")
-    provider = of(files(), [given])
+    user_file = File("mine.yaml", f"{json.dumps(own)}\n---\n{json.dumps(secret)}")
+    provider = of(files(), [user_file])
     assert {kind.role: kind.example["spec"] for kind in provider.kinds}["infra-machine"] == {
         "size": 7
     }
@@ -90,8 +90,8 @@ async def test_providers_of_addresses_are_run_though_no_label_names_a_contract()
     api = {"apiVersion": RangePool.RESOURCE.api_version, "kind": "RangePool"}
     pool = {**api, "metadata": {"name": "a"}, "spec": spec}
     release = Release("range", (File("ipam-components.yaml", json.dumps(crd)),))
-    given = (File("pool.yaml", json.dumps(pool)),)
-    provider = provider_of_release(release, InProcess(pools), {}, given)
+    user_files = (File("pool.yaml", json.dumps(pool)),)
+    provider = provider_of_release(release, InProcess(pools), {}, user_files)
     report = await run_checks(provider, BEHAVIOUR, light=True)
     assert {item.rule.id: item.findings for item in report.with_state(State.BROKEN)} == {}
     passed = {item.rule.id for item in report.with_state(State.PASSED)}
@@ -123,8 +123,8 @@ async def test_a_provider_may_write_to_its_inventory_beside_a_cluster() -> None:
         secrets = runtime.cache.informer(SECRETS)
 
         async def mark(key: Key) -> Result:
-            found = secrets.get(key)
-            if found is None or found.get("type") != "inventory":
+            secret = secrets.get(key)
+            if secret is None or secret.get("type") != "inventory":
                 return DONE
             patch = {"metadata": {"annotations": {"example.com/seen": str(runtime.clock())}}}
             await runtime.client.patch(SECRETS, key, patch)

@@ -39,17 +39,17 @@ class HandBootstrap(ByHand):
         return DONE
 
     async def _keep_secret(self, document: Document, name: str) -> None:
-        known = await self.get(SECRETS, Key(document["metadata"]["namespace"], name))
-        if known is None and self.is_wrong("once"):
+        secret = await self.get(SECRETS, Key(document["metadata"]["namespace"], name))
+        if secret is None and self.is_wrong("once"):
             await self._with_a_lock(document, self._secret(document, name))
-        elif known is None:
+        elif secret is None:
             await self.client.create(SECRETS, self._secret(document, name))
         elif self.is_wrong("data-secret-once") and not (document.get("status") or {}).get(
             "dataSecretName"
         ):
-            await self.client.patch(SECRETS, Key.of(known), {"data": {"value": _coded("again")}})
-        elif owned_by(document) not in (known["metadata"].get("ownerReferences") or ()):
-            await self._see_to_owner(document, known)
+            await self.client.patch(SECRETS, Key.of(secret), {"data": {"value": _coded("again")}})
+        elif owned_by(document) not in (secret["metadata"].get("ownerReferences") or ()):
+            await self._see_to_owner(document, secret)
 
     async def _with_a_lock(self, item: Document, secret: Document) -> None:
         """A lock of a random name is found by nobody who comes after a crash."""

@@ -90,25 +90,25 @@ class HandControlPlane(ByHand):
 
     def _versions(self, document: Document, count: int, version: str) -> list[Document]:
         messages = [{"version": version, "replicas": count}]
-        known = ((document.get("status") or {}).get("versions") or messages)[0]["version"]
+        reported = ((document.get("status") or {}).get("versions") or messages)[0]["version"]
         if self.is_wrong("versions-order: counts"):
             return [{"version": version}]
-        if self.is_wrong("versions-order: order") and known != version:
-            return [*messages, {"version": known, "replicas": 0}]
+        if self.is_wrong("versions-order: order") and reported != version:
+            return [*messages, {"version": reported, "replicas": 0}]
         return messages
 
     def _noted(self, document: Document, number: int) -> str:
         """A random name, which is noted after the Machine is made: too late for a crash."""
-        known = (document.get("status") or {}).get(f"machine-{number}")
-        return known or f"{document['metadata']['name']}-{self.runtime.random.random()}"
+        stored = (document.get("status") or {}).get(f"machine-{number}")
+        return stored or f"{document['metadata']['name']}-{self.runtime.random.random()}"
 
     async def _machine(self, document: Document, cluster: Document, number: int, name: str) -> None:
         key = Key(document["metadata"]["namespace"], name)
-        known = await self.get(_MACHINES, key)
-        if known is None:
-            known = await self.client.create(_MACHINES, self._new(document, cluster, key, number))
-        await self._follow(document, known)
-        conditions = (known.get("status") or {}).get("conditions") or ()
+        machine = await self.get(_MACHINES, key)
+        if machine is None:
+            machine = await self.client.create(_MACHINES, self._new(document, cluster, key, number))
+        await self._follow(document, machine)
+        conditions = (machine.get("status") or {}).get("conditions") or ()
         if not conditions and not self.is_wrong("min-ready-seconds"):
             condition = {"type": "UpToDate", "status": "True", "reason": "UpToDate"}
             status = {"status": {"conditions": [condition]}}
@@ -147,8 +147,8 @@ class HandControlPlane(ByHand):
         if deletion and not self.is_wrong("machines-in-place"):
             wanted["spec"] = {"deletion": deletion}
         if self.is_wrong("machines-in-place: replaced") and deletion:
-            known = (machine["spec"].get("deletion") or {}) == deletion
-            if not known:
+            is_current = (machine["spec"].get("deletion") or {}) == deletion
+            if not is_current:
                 await self.client.delete(_MACHINES, Key.of(machine))
                 return
         if _misses(machine, wanted):
@@ -158,17 +158,17 @@ class HandControlPlane(ByHand):
         where = Key(document["metadata"]["namespace"], self.cluster_of(document))
         authority = await self._certificate(where)
         name = f"{where.name}-{'kube' if self.is_wrong('kubeconfig: name') else 'kubeconfig'}"
-        known = await self.get(SECRETS, Key(where.namespace, name))
-        if known is None:
+        secret = await self.get(SECRETS, Key(where.namespace, name))
+        if secret is None:
             secret = cluster_secret(name, where, {"value": self._kubeconfig(authority)}, None)
             if self.is_wrong("kubeconfig: type"):
                 secret["type"] = "Opaque"
             if self.is_wrong("kubeconfig: label"):
                 secret["metadata"]["labels"] = {_CLUSTER: "other"}
             await self.client.create(SECRETS, secret)
-        elif self._is_old(known) and not self.is_wrong("kubeconfig-renewal: never"):
+        elif self._is_old(secret) and not self.is_wrong("kubeconfig-renewal: never"):
             fresh = {"value": b64encode(self._kubeconfig(authority)).decode()}
-            await self.client.patch(SECRETS, Key.of(known), {"data": fresh})
+            await self.client.patch(SECRETS, Key.of(secret), {"data": fresh})
 
     async def _certificate(self, where: Key) -> KeyPair:
         name = f"{where.name}-ca"

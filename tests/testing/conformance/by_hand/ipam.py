@@ -76,14 +76,14 @@ class HandIPAM(ByHand):
         if self.is_wrong("release: forgets") and Key.of(document) not in self.made:
             return
         name = metadata["name"] + ("-ip" if self.is_wrong("name") else "")
-        known = await self.get(_ADDRESSES, Key(metadata["namespace"], name))
-        if known is None:
+        address = await self.get(_ADDRESSES, Key(metadata["namespace"], name))
+        if address is None:
             return
-        self._numbers(known).discard(int(known["spec"]["address"].rpartition(".")[2]))
-        await self.client.delete(_ADDRESSES, Key.of(known))
-        if finalizers(known):
+        self._numbers(address).discard(int(address["spec"]["address"].rpartition(".")[2]))
+        await self.client.delete(_ADDRESSES, Key.of(address))
+        if finalizers(address):
             removals: Document = {"metadata": {"finalizers": None}}
-            await self.client.patch(_ADDRESSES, Key.of(known), removals)
+            await self.client.patch(_ADDRESSES, Key.of(address), removals)
 
     def _numbers(self, address: Document) -> set[int]:
         pool = (address["metadata"]["namespace"], address["spec"]["poolRef"]["name"])

@@ -53,7 +53,7 @@ class ByHand(ABC):
         return add
 
     @abstractmethod
-    async def advance(self, one: Document, cluster: Document | None) -> Result:
+    async def advance(self, document: Document, cluster: Document | None) -> Result:
         """Do what is to be done for an object."""
 
     async def free(self, document: Document) -> None:
@@ -112,8 +112,8 @@ class ByHand(ABC):
 
     async def report(self, document: Document, status: Document) -> None:
         """Store what is new of a status."""
-        known = (self.now(document) or document).get("status") or {}
-        if any(known.get(name) != value for name, value in status.items()):
+        current = (self.now(document) or document).get("status") or {}
+        if any(current.get(name) != value for name, value in status.items()):
             await self.patch(document, {"status": status}, "status")
 
     async def patch(self, document: Document, patch: Document, part: str = "") -> None:
