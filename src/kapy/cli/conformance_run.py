@@ -147,51 +147,50 @@ def run(
     --fail-on; 1 where the provider does not start, dies, or something cannot be read; and 5,
     before all others, where something that was made could not be removed.
     """
-    from kapy.testing.conformance.check import check_release, merge_reports
     from kapy.testing.conformance.release import releases_at
     from kapy.testing.conformance.run_context import RunContext
 
     if simulate and not in_process:
         raise click.UsageError("--simulate runs on virtual time: it needs --in-process")
     release = only_release(releases_at(path), path)
-    values = dict(map(variable_of, variables))
     context = RunContext(parallel, lambda line: click.echo(line, err=True))
     options = RunOptions((quiet, within), range(faults), context)
-    way, judge = _choose_launcher(program, in_process, kubeconfig, options)
-    provider = provider_under_test(release, way, values, examples)
+    launcher, judge = _choose_launcher(program, in_process, kubeconfig, options)
+    values = dict(map(variable_of, variables))
+    provider = provider_under_test(release, launcher, values, examples)
     with _report_leftovers(context):
         behaviour = judge(provider)
     if simulate:
-        behaviour = _add_simulations(
-            behaviour, provider, path, in_process, variables, examples, simulate
-        )
+        replay = replay_options(path, in_process, variables, examples)
+        behaviour = _add_simulations(behaviour, provider, in_process, replay, range(simulate))
+    return _print_results(release, behaviour, output, fail_on)
+
+
+def _print_results(release: Any, behaviour: Report, output: str, fail_on: str) -> int:
+    """Print the report on the files and the behaviour of a provider; return the exit code."""
+    from kapy.testing.conformance.check import check_release, merge_reports
+
     code = print_reports([merge_reports(check_release(release), behaviour)], output, fail_on)
     return REMAINS if behaviour.leftovers else code
 
 
 def _add_simulations(
-    report: Report,
-    provider: ProviderUnderTest,
-    path: Path,
-    in_process: str,
-    variables: tuple[str, ...],
-    examples: Path | None,
-    seeds: int,
+    report: Report, provider: ProviderUnderTest, in_process: str, replay: str, seeds: range
 ) -> Report:
-    """Return the report with the results of simulated clusters."""
+    """Return the report with the results of simulated clusters. replay: options that name the
+    provider."""
     import logging
 
     from kapy.testing.conformance.in_process import import_provider
     from kapy.testing.simulation.custom_provider import custom_provider, instances
     from kapy.testing.simulation.provider_runs import simulate_provider, with_simulation
 
-    options = replay_options(path, in_process, variables, examples)
-    custom = custom_provider(provider, instances(import_provider(in_process)), options)
+    custom = custom_provider(provider, instances(import_provider(in_process)), replay)
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)  # log messages about injected faults are expected
     try:
-        broken = simulate_provider(custom, range(seeds), lambda line: click.echo(line, err=True))
-        return with_simulation(report, broken, range(seeds))
+        broken = simulate_provider(custom, seeds, lambda line: click.echo(line, err=True))
+        return with_simulation(report, broken, seeds)
     finally:
         logging.disable(before)
 
