@@ -59,7 +59,7 @@ def command(folder: Path, *arguments: str) -> list[str]:
     return [sys.executable, "-c", PROGRAM, str(folder), GRANDCHILD, *arguments]
 
 
-async def test_a_stop_is_asked_for_first(tmp_path: Path) -> None:
+async def test_a_process_may_end_itself_before_it_is_killed(tmp_path: Path) -> None:
     child = await ChildProcess.start(command(tmp_path))
     await until((tmp_path / "runs").exists)
     await child.stop()

@@ -39,7 +39,7 @@ def declared(version: str) -> list[tuple[str, Difference]]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_declaration_stands_where_the_derivation_looks_for_it(version: str) -> None:
+def test_a_difference_is_declared_in_the_module_of_its_struct(version: str) -> None:
     lost = [
         f"{module}: {difference.newest.__name__}"
         for module, difference in declared(version)
@@ -124,7 +124,7 @@ def test_a_loosened_field_has_no_lower_bound() -> None:
 
 
 @pytest.mark.parametrize("row", [remove, pointers, values, loosen, make_optional, make_required])
-def test_a_row_about_a_field_that_is_not_there_is_an_error(row: Any) -> None:
+def test_a_row_about_an_unknown_field_is_an_error(row: Any) -> None:
     with pytest.raises(LookupError, match="no field gone"):
         row("gone").shape(all_fields(Part))
 

@@ -65,7 +65,7 @@ def test_a_valid_object_is_accepted_on_create_and_update(document: Document) -> 
         ),
     ],
 )
-def test_rules_of_clusters(change: Document, expected: list[Any]) -> None:
+def test_errors_of_a_cluster_name_field_and_reason(change: Document, expected: list[Any]) -> None:
     assert found(apply(CLUSTER, change), CLUSTER) == expected
 
 
@@ -90,7 +90,9 @@ def test_a_cluster_needs_a_topology_or_references() -> None:
         ),
     ],
 )
-def test_immutable_fields_of_a_control_plane(change: Document, expected: list[Any]) -> None:
+def test_immutable_fields_of_a_control_plane_cannot_change(
+    change: Document, expected: list[Any]
+) -> None:
     assert found(apply(KCP, {"spec": change}), KCP) == expected
 
 
@@ -149,7 +151,7 @@ def test_an_error_never_repeats_possible_secrets() -> None:
     assert "hunter2" not in " ".join(map(str, errors))
 
 
-def test_a_gate_allows_its_fields() -> None:
+def test_a_feature_gate_enables_its_fields() -> None:
     ignition = apply(CONFIG, {"spec": {"format": "ignition"}})
     assert found(ignition) == [("Forbidden", "spec.format")]
     assert found(ignition, kubeadm_bootstrap_format_ignition=True) == []

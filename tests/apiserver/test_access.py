@@ -144,7 +144,7 @@ def test_uncovered_rules_are_the_missing_permissions(
     assert [format_rule(document) for document in uncovered_rules(owned, wanted)] == lacking
 
 
-async def test_rights_come_and_go_with_roles_and_bindings() -> None:
+async def test_permissions_follow_roles_and_bindings() -> None:
     async with running() as admin:
         alice = Asking(admin.server, ALICE)
         assert (await alice.ask("GET", CONFIG_MAPS))[0] == 403
@@ -441,7 +441,7 @@ def _secret() -> Document:
         ("robot", {"boundObjectRef": {"apiVersion": "v1", "kind": "Node2", "name": "x"}}, 400),
     ],
 )
-async def test_refused_token_requests(name: str, spec: Document, status: int) -> None:
+async def test_invalid_token_requests_are_refused(name: str, spec: Document, status: int) -> None:
     async with running() as admin:
         await admin.create(ACCOUNTS, account("robot"))
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
@@ -462,7 +462,7 @@ async def test_the_key_stays_with_the_data_and_is_private(tmp_path: Path) -> Non
     again.close()
 
 
-async def test_access_reviews() -> None:
+async def test_access_reviews_tell_the_permissions_of_their_user() -> None:
     async with running() as admin:
         alice = Asking(admin.server, ALICE)
         await admin.create(ROLES, role("r", rule("get", "configmaps")))

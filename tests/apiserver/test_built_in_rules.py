@@ -92,7 +92,7 @@ def named(name: str, **more: Any) -> Document:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **more}
 
 
-async def test_roles_with_the_label_add_to_it_and_take_back(
+async def test_labelled_roles_extend_an_aggregated_role_until_they_are_deleted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with program() as (client, admin, _):

@@ -19,7 +19,7 @@ from kapy.apiserver.resources.structs import WrongType
         ({"reason": 1, "series": {"lastObservedTime": "x"}}, 'parsing time "x"'),
     ],
 )
-def test_a_type_that_reads_itself_is_named_first(document: Any, message: str) -> None:
+def test_an_error_of_a_custom_unmarshaller_is_reported_first(document: Any, message: str) -> None:
     assert message in str(first_decoding_error(document, "core.v1.Event"))
     assert first_decoding_error({"reason": "x"}, "core.v1.Event") is None
 

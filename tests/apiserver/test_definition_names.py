@@ -109,7 +109,7 @@ async def test_a_name_is_taken_when_it_is_free() -> None:
         assert (await me.ask("GET", "/apis/g.dev/v1/namespaces/default/cs"))[0] == 200
 
 
-async def test_a_free_name_is_given_to_one() -> None:
+async def test_only_one_definition_gets_a_free_name() -> None:
     async with running() as me:
         for plural in ("as", "bs", "cs"):
             await me.create(CRDS, definition(plural, plural.upper(), shortNames=["x"]))

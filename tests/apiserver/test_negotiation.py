@@ -58,7 +58,7 @@ def test_a_watch_cannot_be_in_yaml() -> None:
         negotiate_stream({"accept": "application/yaml"})
 
 
-def test_failures_have_no_other_form() -> None:
+def test_errors_are_never_tables() -> None:
     header = f"application/yaml;{_TABLE}"
     assert wants_yaml(header, failed=False)
     assert not wants_yaml(header, failed=True)

@@ -40,7 +40,7 @@ async def test_a_custom_field_can_be_selected() -> None:
         assert status == 400
 
 
-async def test_all_pages_show_the_time_of_the_first() -> None:
+async def test_all_pages_of_a_list_have_the_revision_of_the_first() -> None:
     async with running() as asking:
         await _filled(asking)
         page = await asking.get(CONFIG_MAPS, limit="1")
@@ -51,7 +51,7 @@ async def test_all_pages_show_the_time_of_the_first() -> None:
         assert [item["metadata"]["name"] for item in rest["items"]] == ["b", "c"]
 
 
-async def test_a_list_of_an_exact_version_is_of_that_time() -> None:
+async def test_a_list_of_an_exact_version_shows_that_revision() -> None:
     async with running() as asking:
         await _filled(asking)
         version = (await asking.get(CONFIG_MAPS))["metadata"]["resourceVersion"]

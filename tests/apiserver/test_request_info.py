@@ -128,7 +128,7 @@ NAMED_WATCH = "/api/v1/watch/pods?fieldSelector=metadata.name=a"
         ("GET", f"{PODS}/a%2e", ("get", "", "other", "pods", "", "a.")),
     ],
 )
-def test_request_info_of_resources(
+def test_paths_of_resources_are_parsed(
     method: str, target: str, expected: tuple[str, str, str, str, str, str]
 ) -> None:
     assert seen(method, target) == expected
@@ -153,7 +153,7 @@ def test_request_info_of_resources(
         ("GET", "/openapi/v3/apis/apps/v1", "get"),
     ],
 )
-def test_request_info_of_other_paths(method: str, path: str, verb: str) -> None:
+def test_paths_without_a_resource_are_parsed(method: str, path: str, verb: str) -> None:
     info = read(method, path)
     attributes = info.attributes(ANONYMOUS)
     assert (info.is_resource, info.verb, attributes.path) == (False, verb, path)

@@ -82,7 +82,7 @@ def test_slow_requests_are_logged_as_warnings(
     assert [text for text, _ in fields(caplog)] == [level]
 
 
-def test_a_line_is_json_where_that_is_wanted(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_line_is_json_on_request(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, NAME)
     request_log.log_request(request('/api?x="\n'), 200, 0.0)
     line = Json().format(caplog.records[0])

@@ -63,7 +63,7 @@ def test_json_errors_are_worded_like_gos(raw: bytes, sentence: str) -> None:
     assert syntax_error(raw) == sentence
 
 
-def test_fields_that_stand_twice_are_found() -> None:
+def test_duplicate_fields_are_found() -> None:
     raw = b'{"a":1,"a":2,"b":[{"c":1,"c":2}]}'
     assert duplicate_fields(raw) == ["a", "b[0].c"]
 

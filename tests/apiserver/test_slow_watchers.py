@@ -107,7 +107,7 @@ async def test_a_watcher_gets_a_bookmark_every_minute() -> None:
         assert await bookmarks(asking, write_elsewhere) == versions
 
 
-async def test_a_watcher_gets_no_bookmark_that_it_knows() -> None:
+async def test_a_watcher_gets_no_repeated_bookmark() -> None:
     async with running() as asking:
 
         async def write_once() -> None:

@@ -182,7 +182,7 @@ async def test_a_damaged_object_is_refused(tmp_path: Path) -> None:
         Store.open(tmp_path)
 
 
-async def test_a_write_that_fails_is_answered_so_and_leaves_nothing(
+async def test_a_failed_write_is_reported_and_stores_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(tmp_path) as asking:

@@ -35,7 +35,7 @@ def name_of(by: ServiceAccountTokens, token: str) -> str:
     return "" if identity is None else identity.user.name
 
 
-async def test_a_key_is_made_once(tmp_path: Path) -> None:
+async def test_a_key_is_generated_once(tmp_path: Path) -> None:
     store = Store.open(tmp_path)
     tokens(store, tmp_path).check_key()
     assert not (tmp_path / KEY_FILE).exists()  # it is made when it is needed
@@ -80,7 +80,9 @@ async def test_a_missing_or_damaged_key_is_refused_until_a_new_one_is_requested(
 
 
 @pytest.mark.parametrize(("seconds", "counts"), [(3600, False), (FOREVER, True)])
-async def test_a_token_of_a_clock_that_was_ahead(seconds: int, counts: bool) -> None:
+async def test_a_token_of_a_fast_clock_is_valid_from_its_time_on(
+    seconds: int, counts: bool
+) -> None:
     """One that ends comes to count with its clock; one of a Secret counts always."""
     store, clock = Store(), loop_clock()
     accounts = store.table("serviceaccounts")

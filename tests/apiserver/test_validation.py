@@ -132,7 +132,7 @@ async def test_a_lease_counts_microseconds(moment: str, rest: str) -> None:
         assert body["message"].endswith(rest)
 
 
-async def test_a_version_may_be_struck_off_the_stored_ones() -> None:
+async def test_a_version_may_be_removed_from_the_stored_ones() -> None:
     async with running() as me:
         path = f"{CRDS}/{GIZMO['metadata']['name']}/status"
         result = await me.merge(path, {"status": {"storedVersions": ["v0", "v1"]}})

@@ -72,7 +72,7 @@ async def calls_of(work: Awaitable[Any]) -> int:
         (CONFIG_MAPS, config_map, {"data": {"a": "c"}}, (30, 177, 188)),
     ],
 )
-async def test_a_request_takes_no_more_calls_than_it_did(
+async def test_a_request_makes_no_more_calls_than_recorded(
     kind: Resource, document: Any, patch: Document, most: tuple[int, int, int]
 ) -> None:
     server = Server.open(None, clock=system_clock, admission=(AdmissionRules(),))

@@ -58,7 +58,7 @@ async def test_an_invalid_object_is_refused_and_not_stored(
         assert await asking.names(GIZMOS) == []
 
 
-async def test_a_namespace_must_be_there() -> None:
+async def test_a_namespace_must_exist() -> None:
     async with running() as asking:
         path = GIZMOS.replace("default", "nowhere")
         status, body = await asking.ask("POST", path, gizmo("a"))
@@ -208,7 +208,9 @@ async def test_a_dry_run_keeps_nothing() -> None:
     ("level", "status", "warned"),
     [("Strict", 400, False), ("Warn", 201, True), ("Ignore", 201, False)],
 )
-async def test_unknown_fields_are_treated_as_asked(level: str, status: int, warned: bool) -> None:
+async def test_unknown_fields_are_handled_as_requested(
+    level: str, status: int, warned: bool
+) -> None:
     from kapy.kube.http import Request
 
     async with running() as asking:

@@ -14,7 +14,7 @@ from kapy.apps.settings import AuditLog, Settings
 from kapy.kube.names import CONFIG_MAPS
 
 
-async def test_a_plane_writes_down_everything_until_its_end(tmp_path: Path) -> None:
+async def test_a_plane_logs_all_requests_until_its_end(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
     settings = Settings(audit=AuditLog(path=str(path)))
     async with management_plane(settings, clock=loop_clock()) as plane:

@@ -139,7 +139,7 @@ def test_a_restored_plane_continues_with_higher_revisions(folder: Folder) -> Non
         served = revision
 
 
-async def test_a_watcher_from_before_has_to_list_again(tmp_path: Path) -> None:
+async def test_a_watch_from_before_a_restore_has_to_list_again(tmp_path: Path) -> None:
     here = Folder(tmp_path / "here")
     here.make()
     saved = io.BytesIO()
@@ -168,7 +168,7 @@ def test_a_restore_is_complete_and_private(folder: Folder, tmp_path: Path) -> No
     assert {modes["data"], modes["pki"]} == {0o700}
 
 
-def test_a_backup_is_private_and_whole_or_not_there(folder: Folder, tmp_path: Path) -> None:
+def test_a_backup_is_private_and_complete_or_absent(folder: Folder, tmp_path: Path) -> None:
     saved_store(folder, "a")
     back_up_to(folder, tmp_path / "one.tar.gz", NOW)
     assert (tmp_path / "one.tar.gz").stat().st_mode & 0o777 == 0o600
@@ -272,7 +272,7 @@ def test_half_a_file_is_refused(folder: Folder, tmp_path: Path) -> None:
     assert not (tmp_path / "there" / "data").exists()
 
 
-def test_data_are_replaced_by_force_only_and_kept_aside(folder: Folder) -> None:
+def test_existing_data_are_replaced_by_force_only_and_kept_aside(folder: Folder) -> None:
     file = saved_store(folder, "a")
     asyncio.run(_stored(folder, ("b",)))
     with pytest.raises(HasData, match="--force replaces them"):

@@ -111,7 +111,7 @@ async def test_a_second_start_writes_nothing_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lost", ["labels", "annotations"])
-async def test_marks_that_were_lost_come_back(lost: str, tmp_path: Path) -> None:
+async def test_lost_labels_and_annotations_are_restored(lost: str, tmp_path: Path) -> None:
     name = Key("", "machines.cluster.x-k8s.io")
     settings = Settings(data=tmp_path)
     async with management_plane(settings, clock=loop_clock()) as plane:

@@ -89,7 +89,7 @@ async def _jumps(plane: ManagementPlane) -> list[str]:
 
 
 @pytest.mark.sockets
-async def test_no_clock_keeps_a_plane_from_starting_afterwards(tmp_path: Path) -> None:
+async def test_a_wrong_clock_does_not_keep_a_plane_from_starting(tmp_path: Path) -> None:
     """Nine years ahead, as in 2035, and back again: with the same authority and all objects."""
     settings = Settings(
         data=tmp_path / "data", serving=Serving(port=0, pki=tmp_path / "pki"), inventory=True

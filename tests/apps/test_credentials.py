@@ -41,7 +41,7 @@ def test_no_clock_replaces_an_authority(tmp_path: Path, days: int) -> None:
 
 
 @pytest.mark.parametrize("days", [-300, 9 * 365])
-def test_an_authority_made_by_a_wrong_clock_counts_with_the_right_one(
+def test_an_authority_of_a_wrong_clock_is_valid_with_the_right_one(
     tmp_path: Path, days: int
 ) -> None:
     serving = Serving(pki=tmp_path)

@@ -103,7 +103,7 @@ BACKUPS: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("what", BACKUPS)
-def test_a_backup_that_is_none_is_refused_and_touches_nothing(what: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_backup_is_refused_and_changes_nothing(what: str, tmp_path: Path) -> None:
     folder = Folder(tmp_path / "plane")
     folder.path.mkdir()
     with pytest.raises(UnusableBackup):
@@ -165,7 +165,7 @@ BUNDLES: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("what", BUNDLES)
-def test_a_bundle_that_is_none_is_refused(
+def test_a_file_that_is_no_bundle_is_refused(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plain_tar, "MAX_MEMBERS", 20)

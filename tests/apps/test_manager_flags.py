@@ -109,7 +109,7 @@ async def test_a_watch_filter_ignores_objects_without_the_label() -> None:
         assert await untouched(there, "c")
 
 
-async def test_an_object_that_gets_the_label_is_taken_up() -> None:
+async def test_an_object_that_gets_the_label_is_reconciled() -> None:
     patch = {"metadata": {"labels": {"cluster.x-k8s.io/watch-filter": "mine"}}}
     async with plane(watch_filter="mine") as there:
         await post(there, "a")
@@ -119,14 +119,14 @@ async def test_an_object_that_gets_the_label_is_taken_up() -> None:
         assert (await there.client.get(Cluster, Key("a", "capybara"))).metadata.finalizers
 
 
-async def test_every_controller_can_be_held_to_a_filter() -> None:
+async def test_the_watch_filter_applies_to_every_controller() -> None:
     async with plane() as there:
         held = {controller.name for controller, _ in there.runtime.reconciled}
         names = {controller.name for controller in there.runtime.controllers}
     assert names - held == WITHOUT_OBJECTS
 
 
-async def test_every_concurrency_is_that_of_a_controller() -> None:
+async def test_every_concurrency_flag_belongs_to_a_controller() -> None:
     wanted = {name: number for number, name in enumerate(CONCURRENCY, start=1)}
     gates = replace(EMBEDDED_GATES, runtime_sdk=True)
     async with plane(concurrency=wanted, gates=gates) as there:
@@ -183,7 +183,7 @@ POOL = {
 }
 
 
-async def test_a_gate_that_is_closed_keeps_objects_and_controllers_out() -> None:
+async def test_a_disabled_feature_gate_excludes_objects_and_controllers() -> None:
     async with plane(gates=FeatureGates(machine_pool=False)) as there:
         with pytest.raises(Forbidden, match="MachinePool feature flag"):
             await there.client.create(MachinePool.RESOURCE, POOL)
@@ -245,7 +245,7 @@ def test_unset_gates_keep_the_defaults_of_their_program() -> None:
     assert (closed.cluster_topology, closed.runtime_sdk) == (False, True)
 
 
-def test_changing_a_gate_of_little_effect_causes_a_warning() -> None:
+def test_changing_a_feature_gate_of_little_effect_causes_a_warning() -> None:
     gates = feature_gates(["PriorityQueue=false,MachinePool=false"])
     assert notices(gates) == ["feature gate PriorityQueue changes nothing here"]
     assert notices(FeatureGates()) == []
@@ -331,7 +331,7 @@ def test_flags_set_the_options_of_controllers() -> None:
         ("runtime-extension-client-cert-file", "tls.crt", "belong together"),
     ],
 )
-def test_a_value_that_cannot_be_is_refused_by_name(flag: str, text: str, sentence: str) -> None:
+def test_an_invalid_value_is_refused_with_its_flag(flag: str, text: str, sentence: str) -> None:
     with pytest.raises(InvalidFlag) as refused:
         controller_config({flag: [text]})
     assert str(refused.value).startswith(f"--{flag}")
@@ -360,7 +360,7 @@ async def test_phases_of_the_migration_of_crds_can_be_skipped(
         assert ("crdmigrator" in names) == (skipped != set(PHASES))
 
 
-def test_each_manager_has_the_flags_that_all_have_and_its_own() -> None:
+def test_each_manager_has_common_flags_and_its_own() -> None:
     entry = {
         "namespace",
         "watch-filter",

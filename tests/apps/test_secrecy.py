@@ -81,7 +81,7 @@ def _own_groups() -> list[str]:
     return sorted({resource.api_version for resource in own_kinds()})
 
 
-async def test_a_whole_life_shows_no_secret(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_life_of_a_cluster_logs_no_secret(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     leaks = Leaks()
     entries: list[str] = []

@@ -191,7 +191,7 @@ def test_arguments_that_kapy_up_refuses_are_refused(
     assert not (home / ".config").exists()
 
 
-def test_a_plane_that_runs_otherwise_is_not_taken_over(
+def test_a_plane_that_runs_outside_of_the_service_is_not_taken_over(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with claim(Folder(home / "kapy" / "default")):

@@ -57,7 +57,7 @@ async def test_a_long_wait_is_reported_with_its_present_reason(
     assert getmessages == ["waiting for b", "waiting for a"]
 
 
-async def test_a_wait_that_ends_says_nothing_and_hides_nothing(
+async def test_a_short_wait_logs_nothing_and_raises_its_errors(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG, "kapy.apps.start_waits")

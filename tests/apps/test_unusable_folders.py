@@ -159,7 +159,7 @@ def test_a_log_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     assert "move this one away" in said_by(refused.value)
 
 
-def test_a_folder_that_is_none_holds_no_plane(tmp_path: Path) -> None:
+def test_a_file_or_a_missing_folder_holds_no_plane(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     assert not is_claimed(Folder(tmp_path / "file"))
     assert not is_claimed(Folder(tmp_path / "nothing"))

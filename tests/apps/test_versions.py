@@ -72,7 +72,7 @@ async def test_an_older_version_keeps_fields_that_it_lacks() -> None:
         assert spec["deletion"]["nodeDrainTimeoutSeconds"] == 5
 
 
-async def test_a_watch_tells_objects_in_the_version_that_was_asked_for() -> None:
+async def test_a_watch_returns_objects_in_the_requested_version() -> None:
     async with plane() as client:
         await client.create(OLD, old_machine())
         async with client.watch(OLD, "default", initial_events=True) as events:

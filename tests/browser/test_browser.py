@@ -74,7 +74,7 @@ def test_a_fleet_of_500_is_searched_and_follows_changes(page: Page, farm: Farm) 
         ("ibis", "MachineDeployment"),
     ],
 )
-def test_the_page_alone_reports_why_a_cluster_is_not_ready(
+def test_the_page_explains_why_a_cluster_is_not_ready(
     page: Page, farm: Farm, name: str, reason: str
 ) -> None:
     _open(page, farm, f"clusters/default/{name}")
@@ -130,7 +130,7 @@ def test_a_limited_viewer_sees_only_their_namespace(context: BrowserContext, far
     expect(page.locator("h1")).to_have_text("Not allowed")
 
 
-def test_a_lost_connection_is_reported_and_mended(context: BrowserContext, farm: Farm) -> None:
+def test_a_lost_connection_is_reported_and_restored(context: BrowserContext, farm: Farm) -> None:
     page = context.new_page()  # without the fixture, which fails on errors of the network
     log_in(page, farm.link())
     with page.expect_response("**/live-fleet*"):  # what is not connected yet cannot be lost

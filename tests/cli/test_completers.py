@@ -59,7 +59,7 @@ def test_contexts_are_completed_from_the_selected_kubeconfig(
 
 
 @pytest.mark.parametrize("text", ["", "a: [", "contexts: [{}]", "contexts: 7", "- x"])
-def test_nothing_completes_where_a_kubeconfig_is_bad(kubeconfig: Path, text: str) -> None:
+def test_an_invalid_kubeconfig_completes_nothing(kubeconfig: Path, text: str) -> None:
     assert values("init", "--kubeconfig-context", "") == []
     kubeconfig.write_text(text)
     assert values("init", "--kubeconfig-context", "") == []
@@ -84,7 +84,7 @@ def test_files_and_folders_are_left_to_the_shell(words: tuple[str, ...], kind: s
     assert told(*words, "some") == [(kind, "some")]
 
 
-def test_planes_are_known_by_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_planes_are_completed_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAPY_HOME", str(tmp_path))
     for name in ("default", "two"):
         with claim(Folder(tmp_path / name)):
@@ -126,14 +126,14 @@ async def served(kubeconfig: Path) -> AsyncIterator[None]:
         yield
 
 
-def test_logs_of_machines_have_sources() -> None:
+def test_sources_of_machine_logs_are_completed() -> None:
     assert values("logs", "machine", "x", "--source", "b") == ["bootstrap", "boot"]
     assert "machine" in values("logs", "")
 
 
 @pytest.mark.sockets
 @pytest.mark.usefixtures("served")
-async def test_clusters_are_those_of_the_management_cluster() -> None:
+async def test_clusters_of_the_management_cluster_are_completed() -> None:
     loop = asyncio.get_running_loop()
     results = await loop.run_in_executor(None, values, "describe", "cluster", "ca")
     assert results == ["caiman", "capybara"]

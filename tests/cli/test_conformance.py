@@ -54,7 +54,7 @@ def without_may() -> Draft:
         (without_may(), ["--fail-on", "MAY"], 4),
     ],
 )
-def test_the_exit_code_says_the_level(
+def test_the_exit_code_is_the_level_of_the_broken_rule(
     tmp_path: Path, draft: Draft, flags: list[str], code: int
 ) -> None:
     assert run(["conformance", "check", written(tmp_path, draft), *flags]) == code

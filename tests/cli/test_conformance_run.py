@@ -103,14 +103,14 @@ def test_a_variable_without_a_value_is_named(
     assert "add --variable SIZE=…" in capsys.readouterr().err
 
 
-def test_bad_days_are_had_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_faults_are_injected_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     judged(tmp_path, "--in-process", f"{HERE}:add", "--faults", "1", "-o", "json")
     result = results(capsys.readouterr().out)
     roles = ("infra-cluster", "infra-machine", "infra-machinepool")
     assert {result[f"{role}/once"]["state"] for role in roles} == {"passed"}
 
 
-def test_bad_days_need_an_api_server_of_their_own(
+def test_fault_injection_needs_an_embedded_api_server(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = tmp_path / "config"

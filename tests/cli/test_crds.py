@@ -28,7 +28,7 @@ def test_a_definition_is_found_by_any_of_its_names(
     assert capsys.readouterr().out == "machines.cluster.x-k8s.io\n"
 
 
-def test_without_older_versions_nothing_has_to_convert(
+def test_crds_without_older_versions_have_no_conversion(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(["crds", "machine", "--stored-only", "-o", "json"]) == 0
@@ -37,7 +37,7 @@ def test_without_older_versions_nothing_has_to_convert(
     assert "conversion" not in crd["spec"]
 
 
-def test_a_name_that_nothing_has_is_refused_with_those_that_are(
+def test_an_unknown_name_is_refused_with_the_known_ones(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(["crds", "machnes"]) == 1

@@ -126,7 +126,7 @@ def test_every_command_takes_the_common_flags() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_has_code_that_completes(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_shell_has_a_completion_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["completion", shell]) == 0
     assert "_KAPY_COMPLETE" in capsys.readouterr().out
 

@@ -47,7 +47,7 @@ def test_the_longest_name_counts(
         (["version"], "kapy ", 0),
     ],
 )
-def test_a_plugin_takes_over_and_never_replaces_a_command(
+def test_a_plugin_adds_a_command_and_never_replaces_one(
     arguments: list[str], said: str, code: int, folder: Path
 ) -> None:
     assert folder

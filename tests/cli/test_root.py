@@ -72,7 +72,7 @@ def test_common_commands_run_without_importing_click(arguments: list[str], home:
         ("a: [\n", []),
     ],
 )
-def test_the_quick_answer_is_the_usual_one(
+def test_the_fast_path_prints_the_same_output(
     template: str, arguments: list[str], home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (home / "a.yaml").write_text(template)
@@ -112,7 +112,7 @@ def test_a_full_disk_below_standard_output_is_reported(arguments: list[str]) -> 
     assert done.stderr.count("\n") == 1
 
 
-def test_the_quick_help_is_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_fast_path_prints_the_same_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
     assert capsys.readouterr().out == root_help() == kapy("--help").stdout
 

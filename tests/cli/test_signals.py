@@ -49,7 +49,7 @@ def test_a_signal_stops_a_running_program(number: signal.Signals) -> None:
     assert asyncio.run(work()) == "in order"
 
 
-def test_a_signal_before_the_beginning_counts() -> None:
+def test_a_signal_before_the_start_is_handled() -> None:
     async def begin() -> None:
         with handle_stop_signals() as stop_request:
             signal.raise_signal(signal.SIGTERM)

@@ -75,7 +75,7 @@ def test_an_overloaded_server_is_asked_again() -> None:
 
 
 @pytest.mark.sockets
-def test_a_refusal_is_its_error() -> None:
+def test_a_refused_request_raises_its_error() -> None:
     status = {"kind": "Status", "message": "not there"}
     with answering((404, {}, status)) as (client, _), pytest.raises(NotFound, match="not there"):
         run_without_loop(client.get(CONFIG_MAPS, Key("x", "a")))

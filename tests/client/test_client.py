@@ -92,7 +92,7 @@ async def test_reading_gives_structs_for_kinds_and_documents_for_resources() -> 
     assert server.calls == [("GET", f"{ADDRESS}/a", {})] * 2
 
 
-async def test_a_list_says_as_of_when_it_is() -> None:
+async def test_a_list_has_its_resource_version() -> None:
     server = Server(listed(DOCUMENT), listed())
     client = Client(server)
     widget = await client.list(Widget, "default", labels="a=b", fields="metadata.name=a")
@@ -123,7 +123,7 @@ async def test_over_a_network_lists_come_in_pages() -> None:
     ]
 
 
-async def test_a_page_that_expired_is_answered_by_asking_for_all_at_once() -> None:
+async def test_an_expired_page_is_replaced_by_an_unpaged_list() -> None:
     server = Server(listed(DOCUMENT, token="t"), Expired("old"), listed(DOCUMENT, DOCUMENT))
     server.over_network = True  # type: ignore[attr-defined]
     assert len((await Client(server).list(Widget, "default")).items) == 2
@@ -290,7 +290,7 @@ async def test_an_eviction_that_is_refused_is_an_answer() -> None:
     assert len(server.asked) == 1
 
 
-async def test_a_watch_hands_out_events_and_is_closed_behind_us() -> None:
+async def test_a_watch_yields_events_and_is_closed_at_the_end() -> None:
     closed: list[bool] = []
 
     async def events() -> AsyncIterator[Document]:

@@ -68,7 +68,7 @@ async def test_connections_are_kept_and_no_more_are_made_than_are_busy() -> None
 
 
 @pytest.mark.sockets
-async def test_a_watch_says_how_long_it_lives_and_not_all_of_them_as_long() -> None:
+async def test_watches_request_different_timeouts() -> None:
     async with kept() as (server, there):
         for _ in range(8):
             await there(Request("GET", "/watched", {"watch": "true"}))
@@ -113,7 +113,7 @@ async def over_tls(url: str) -> AsyncIterator[str]:
 
 @pytest.mark.sockets
 @pytest.mark.parametrize("scheme", ["http", "https"])
-async def test_a_name_of_a_certificate_counts_behind_a_proxy_too(scheme: str) -> None:
+async def test_a_server_name_is_verified_behind_a_proxy_too(scheme: str) -> None:
     async with plane() as address, proxy() as (url, request), over_tls(url) as secure:
         way = url if scheme == "http" else secure
         named = replace(access(address), proxy=way, tls_server_name="plane.example")
@@ -173,7 +173,7 @@ async def socks(refuses: bool = False) -> AsyncIterator[tuple[str, list[str]]]:
 
 
 @pytest.mark.sockets
-async def test_names_are_left_to_a_socks_proxy() -> None:
+async def test_names_are_resolved_by_a_socks_proxy() -> None:
     async with plane() as address, socks() as (url, request):
         named = replace(
             access(address.replace("127.0.0.1", "plane.example")), proxy=url.replace("5", "5h", 1)

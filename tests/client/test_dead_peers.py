@@ -60,7 +60,7 @@ def assert_all_notice(url: str, expected: int) -> None:
     assert all(0 < limit <= 15 for limits in secondses for limit in limits), secondses
 
 
-async def test_requests_watches_and_probes_notice_it() -> None:
+async def test_requests_watches_and_probes_detect_a_dead_peer() -> None:
     async with plane() as address:
         there = ApiTransport(access(address))
         since = (await Client(there).list(CONFIG_MAPS)).resource_version
@@ -73,7 +73,7 @@ async def test_requests_watches_and_probes_notice_it() -> None:
         await there.aclose()
 
 
-async def test_connections_through_a_socks_proxy_notice_it() -> None:
+async def test_connections_through_a_socks_proxy_detect_a_dead_peer() -> None:
     async with plane() as address, socks() as (url, _):
         named = replace(access(address.replace("127.0.0.1", "plane.example")), proxy=url)
         there = ApiTransport(named)
@@ -83,7 +83,7 @@ async def test_connections_through_a_socks_proxy_notice_it() -> None:
         await _assert_command_notices(named, url)
 
 
-async def test_connections_of_commands_notice_it() -> None:
+async def test_connections_of_commands_detect_a_dead_peer() -> None:
     async with plane() as address:
         await _assert_command_notices(access(address), address)
 

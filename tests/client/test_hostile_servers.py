@@ -96,7 +96,7 @@ NONSENSE: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("what", NONSENSE)
-def test_an_answer_without_sense_is_a_failure_of_the_server(what: str) -> None:
+def test_an_invalid_response_is_a_server_error(what: str) -> None:
     body = https._decode(NONSENSE[what], {"content-type": "application/json"})
     with pytest.raises(ServerError):
         document_of(Reply(200, body))
@@ -142,14 +142,14 @@ class Scripted:
 
 
 @pytest.mark.parametrize("what", LISTS)
-async def test_a_list_without_sense_is_a_failure_of_the_server(what: str) -> None:
+async def test_an_invalid_list_is_a_server_error(what: str) -> None:
     server = Scripted(LISTS[what])
     with pytest.raises(ServerError, match="makes no sense"):
         await Client(server).list(CONFIG_MAPS)
     assert server.asked < 3
 
 
-async def test_pages_that_are_always_new_have_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_endless_list_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "MAX_PAGES", 7)
     numbers = iter(range(1000))
 
@@ -178,7 +178,7 @@ async def _one(event: Any) -> Any:
 
 
 @pytest.mark.parametrize("what", EVENTS)
-async def test_an_event_without_sense_is_a_failure_of_the_server(what: str) -> None:
+async def test_an_invalid_event_is_a_server_error(what: str) -> None:
     with pytest.raises(ServerError):
         async with Client(Scripted(lambda: _one(EVENTS[what]))).watch(CONFIG_MAPS) as events:
             await anext(events)
@@ -278,7 +278,7 @@ def test_the_depth_of_json_is_bounded() -> None:
 
 
 @pytest.mark.parametrize("status", [{"details": "x"}, {"message": ["a"]}, {"reason": 5}])
-def test_a_status_may_be_anything(status: Any) -> None:
+def test_a_status_of_any_form_is_an_error(status: Any) -> None:
     error = failure_of(Reply(409, status))
     assert isinstance(error, KapyError)
     assert error.details is None

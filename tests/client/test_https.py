@@ -297,9 +297,7 @@ async def test_an_answer_that_does_not_come_is_unreachable(sent: bytes | None) -
 
 
 @pytest.mark.sockets
-async def test_a_watch_that_breaks_in_the_middle_is_unreachable_and_one_that_ends_just_ends() -> (
-    None
-):
+async def test_a_broken_watch_is_unreachable_and_a_finished_one_ends() -> None:
     event = b'{"type":"ADDED","object":{"metadata":{"name":"a"}}}\n'
     broken = [chunk(event) + chunk(event[:20]) + b"0\r\n\r\n", chunk(event) + chunk(event[:20])]
     # As the server ends it, and as a load balancer does when nothing happened for a while.
@@ -328,7 +326,7 @@ async def test_a_watch_that_breaks_in_the_middle_is_unreachable_and_one_that_end
 
 
 @pytest.mark.sockets
-async def test_a_failure_and_its_patience_come_through() -> None:
+async def test_an_error_has_its_retry_after() -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         body = b'{"kind":"Status","status":"Failure","reason":"Expired","message":"old","code":410}'
         writer.write(http(body, status="410 Gone"))
@@ -365,7 +363,7 @@ async def test_a_proxy_that_does_not_let_through_is_reported(answer: bytes, word
         await there.aclose()
 
 
-def test_lines_are_cut_wherever_the_chunks_end() -> None:
+def test_lines_are_split_independently_of_chunks() -> None:
     text = b'{"a":1}\n\n{"b":2}\r\n{"c":3'
     for size in range(1, len(text) + 1):
         lines, result = Lines(1 << 20), []

@@ -81,7 +81,7 @@ async def test_a_probe_takes_the_cheapest_allowed_way() -> None:
     assert (await RateLimited(Remote(), qps=1, burst=1).probe(ask)).body == {}
 
 
-async def test_a_server_that_wants_to_be_asked_less_is_probed_nevertheless() -> None:
+async def test_a_throttling_server_is_probed_nevertheless() -> None:
     class Busy(Probed):
         async def __call__(self, request: Request) -> Reply:
             return Reply(429, {}, {"retry-after": "60"})

@@ -37,7 +37,7 @@ DOCUMENTS = st.dictionaries(st.text(max_size=3), VALUES, max_size=3)
     ascii_only=st.booleans(),
     cut=st.integers(1, 40),
 )
-def test_documents_are_found_wherever_they_are_cut(
+def test_documents_are_split_independently_of_chunks(
     documents: list[Document], indent: int | None, between: str, ascii_only: bool, cut: int
 ) -> None:
     texts = (json.dumps(document, indent=indent, ensure_ascii=ascii_only) for document in documents)
@@ -82,7 +82,7 @@ def event(name: str, indent: int | None = None) -> str:
 
 
 @pytest.mark.sockets
-async def test_a_watch_may_be_indented_from_anywhere_on() -> None:
+async def test_events_of_a_watch_may_be_indented() -> None:
     body = f"{event('one')}\n{event('two', 1)}{event('three', 1)}{event('four')}\n"
     async with telling(body.encode()) as client:
         assert await names(client) == ["one", "two", "three", "four"]

@@ -115,7 +115,7 @@ async def test_probes_survive_all_kinds_of_answers(
         assert peer.connections == connections
 
 
-async def test_an_answer_that_comes_too_late_is_none_to_the_next_question() -> None:
+async def test_a_late_response_does_not_answer_the_next_probe() -> None:
     async with asked() as (peer, transport):
         peer.answers = [OK[:40]]
         with pytest.raises(TimeoutError):

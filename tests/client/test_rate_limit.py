@@ -58,7 +58,7 @@ async def test_unused_requests_accumulate_up_to_the_burst() -> None:
     assert server.asked[-1] - began == pytest.approx(1.0, abs=0.1)
 
 
-async def test_a_server_that_has_enough_is_left_alone_for_as_long_as_it_says() -> None:
+async def test_an_overloaded_server_gets_no_request_during_its_retry_after() -> None:
     server = Busy()
     paced = RateLimited(server, qps=100, burst=200)
     server.refusing = True

@@ -272,7 +272,7 @@ def test_users_may_have_a_password_or_impersonate_others() -> None:
 
 @pytest.mark.sockets
 @pytest.mark.parametrize("first", ["a refusal", "a minute"])
-async def test_a_token_file_is_read_again_after(tmp_path: Path, first: str) -> None:
+async def test_a_token_file_is_read_again_after_an_interval(tmp_path: Path, first: str) -> None:
     tokens = {"new"}
     (tmp_path / "token").write_text("old\n")
     (tmp_path / "config").write_text(config({"tokenFile": "token"}))

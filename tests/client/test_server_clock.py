@@ -164,7 +164,7 @@ async def test_a_date_that_means_nothing_changes_nothing(date: str) -> None:
     assert clock.now() == here()
 
 
-async def test_without_dates_the_clock_is_this_machine_s() -> None:
+async def test_without_dates_the_clock_is_this_machines() -> None:
     async def answer(_: Request) -> Reply:
         return Reply(200, {})
 

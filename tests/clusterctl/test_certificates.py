@@ -140,7 +140,7 @@ async def test_valid_certificates_stay_and_expiring_ones_are_renewed(releases: R
     assert both != bundle
 
 
-async def test_renewing_at_will_makes_everything_anew(releases: Releases) -> None:
+async def test_a_requested_renewal_issues_all_certificates_again(releases: Releases) -> None:
     async with management_cluster() as client:
         await init(client, releases)
         before = await pair(client, AUTHORITY)
@@ -149,7 +149,7 @@ async def test_renewing_at_will_makes_everything_anew(releases: Releases) -> Non
         assert await pair(client, AUTHORITY) != before
 
 
-async def test_with_cert_manager_it_is_asked(releases: Releases) -> None:
+async def test_cert_manager_issues_certificates_where_it_is_installed(releases: Releases) -> None:
     async with management_cluster() as client:
         for name in ("Certificate", "Issuer"):
             await client.create(CRDS, crd("cert-manager.io", name, versions=("v1",)))

@@ -57,7 +57,7 @@ def test_a_second_instance_is_reported_with_both_names() -> None:
     assert "[capa-system/infrastructure-aws other/infrastructure-aws]" in str(error.value)
 
 
-def test_a_type_that_is_none_is_reported_with_those_that_there_are() -> None:
+def test_an_unknown_type_is_reported_with_the_known_ones() -> None:
     document = {"metadata": {"name": "x", "namespace": "y"}, "type": "Infra"}
     with pytest.raises(InventoryError, match='Provider y/x: "Infra" is no type of provider'):
         installed_of(document)
@@ -136,7 +136,7 @@ class Away(Interceptor):
 
 
 @pytest.mark.parametrize(("lost", "tries"), [(0, 1), (1, 9)])
-async def test_patience_is_for_servers_that_answered_once(lost: int, tries: int) -> None:
+async def test_only_a_server_that_has_answered_once_is_retried(lost: int, tries: int) -> None:
     async with management_cluster() as client:
         away = Away(client.transport, lost)
         with pytest.raises(KapyError, match="cannot reach"):

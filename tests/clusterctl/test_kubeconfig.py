@@ -49,12 +49,12 @@ def client(*secrets: Document) -> Client:
     return Client(answer)
 
 
-async def test_the_administrators_is_printed_as_it_is() -> None:
+async def test_the_administrators_kubeconfig_is_printed_unchanged() -> None:
     text = await admin_kubeconfig(client(ADMIN), CLUSTER)
     assert text == b64decode(ADMIN["data"]["value"]).decode()
 
 
-async def test_ones_own_names_the_user_the_groups_and_ends_soon() -> None:
+async def test_a_personal_kubeconfig_names_user_and_groups_and_expires_soon() -> None:
     config = load(await own_kubeconfig(client(ADMIN, WHOLE), CLUSTER, ANNA, now=NOW))
     assert config["clusters"][0]["cluster"]["server"] == "https://10.0.0.1:6443"
     assert config["current-context"] == "anna@shop"

@@ -46,7 +46,7 @@ def test_objects_are_listed_once_and_read_one_by_one_only_without_the_label(
     assert server.requests == ["machines", "other"]
 
 
-async def test_other_work_gets_its_turn_where_a_loop_is_shared(
+async def test_reading_objects_does_not_block_a_shared_event_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seconds, pauses = count(), 0

@@ -77,7 +77,7 @@ def test_metadata_may_have_no_kind() -> None:
         ("newest", "a version is a semantic version like v1.14.0"),
     ],
 )
-def test_a_version_that_belongs_nowhere_is_refused(version: str, message: str) -> None:
+def test_a_version_without_a_release_series_is_refused(version: str, message: str) -> None:
     with pytest.raises(MetadataError, match=message):
         metadata_of(SERIES.encode(), "x").series_of(version)
 

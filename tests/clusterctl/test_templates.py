@@ -147,7 +147,7 @@ async def test_a_flavor_has_a_file_of_its_own(config: Config) -> None:
         await generated(config, FromRepository(ACME, "lost"), TemplateOptions("c", "ns", "v1.34.0"))
 
 
-async def test_counts_come_from_flags_then_the_environment_then_are_one_and_none(
+async def test_machine_counts_come_from_flags_the_environment_or_defaults(
     tmp_path: Path,
 ) -> None:
     config = released(tmp_path, WORKER_MACHINE_COUNT="7", KUBERNETES_VERSION="v1.33.0")
@@ -169,7 +169,7 @@ async def test_counts_come_from_flags_then_the_environment_then_are_one_and_none
         (TemplateOptions("c", "ns", "v1.34.0", 1, -1), "invalid WorkerMachineCount"),
     ],
 )
-async def test_wishes_that_make_no_sense_are_refused(
+async def test_contradictory_options_are_refused(
     config: Config, wishes: TemplateOptions, message: str
 ) -> None:
     with pytest.raises(TemplateError, match=message):
@@ -253,7 +253,7 @@ async def test_a_cluster_class_that_is_there_is_left_out(config: Config) -> None
         assert [obj["kind"] for obj in template.objects] == ["Cluster"]
 
 
-async def test_half_a_cluster_class_is_not_added_to(config: Config) -> None:
+async def test_an_incomplete_cluster_class_is_not_completed(config: Config) -> None:
     async with with_cluster_api() as client:
         await client.create(CONFIG_MAPS, parsed(QUICK)[1])
         with pytest.raises(TemplateError, match=r"ns/quick-parts.*already exists in the cluster"):

@@ -43,7 +43,7 @@ def test_a_length_below_zero_is_refused() -> None:
         replace_variables("${A:1:-2}", {"A": "abcdef"})
 
 
-def test_a_large_file_is_not_read_sign_by_sign() -> None:
+def test_a_large_file_is_not_read_character_by_character() -> None:
     text = "- some: words\n" * 100_000
     assert replace_variables(text + "${A}", {"A": "end"}) == text + "end"
 

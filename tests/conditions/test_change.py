@@ -49,7 +49,7 @@ def test_only_another_status_is_a_transition() -> None:
     assert times(machine) == {"Ready": "2026-01-01T12:05:00Z"}
 
 
-def test_saying_the_same_again_changes_nothing() -> None:
+def test_setting_an_equal_condition_changes_nothing() -> None:
     machine = a_machine()
     set_condition(machine, true("Ready", "Ready"), NOW)
     assert not set_condition(machine, true("Ready", "Ready"), LATER)
@@ -73,7 +73,7 @@ def test_set_condition_copies_its_argument() -> None:
     assert condition.message == ""
 
 
-def test_conditions_stand_in_their_order() -> None:
+def test_conditions_are_sorted() -> None:
     machine = a_machine()
     for type_ in ("Deleting", "Paused", "MyGate", "Ready", "AnotherGate", "Available", "NodeReady"):
         set_condition(machine, true(type_, "R"), NOW)
@@ -88,7 +88,7 @@ def test_conditions_stand_in_their_order() -> None:
     ]
 
 
-def test_a_condition_can_be_taken_out() -> None:
+def test_a_condition_can_be_removed() -> None:
     machine = a_machine()
     set_condition(machine, true("Ready", "R"), NOW)
     set_condition(machine, true("Paused", "R"), NOW)

@@ -81,7 +81,7 @@ BAD, WORSE, WORST = (
         ([], None),
     ],
 )
-def test_ready_says_the_worst_of_an_object(
+def test_ready_summarizes_the_worst_condition_of_an_object(
     conditions: list[V1Beta1Condition], expected: V1Beta1Condition | None
 ) -> None:
     assert summary(conditions) == expected
@@ -93,7 +93,7 @@ def test_among_equals_the_first_type_asked_for_is_reported() -> None:
     assert (summary(equals) or BAD).reason == "a"
 
 
-def test_steps_are_counted_while_only_they_are_there() -> None:
+def test_a_step_counter_is_shown_while_all_conditions_are_steps() -> None:
     steps = [true("A"), false("B", "b", INFO, "said")]
     assert (summary(steps, counted_only=["A", "B"]) or BAD).message == "1 of 2 completed"
     others = [*steps, true("X")]

@@ -67,7 +67,7 @@ async def test_podman_is_described(engine: Engine, server: EngineServer) -> None
 
 
 @pytest.mark.parametrize("name", ["info-rootless", "podman-info-rootless"])
-def test_knows_rootless_engines(name: str) -> None:
+def test_a_rootless_engine_is_recognized(name: str) -> None:
     version = RECORDED["podman-version" if name.startswith("podman") else "version"]["body"]
     info = engine_info_of(RECORDED[name]["body"], version)
     assert (info.is_rootless, info.remaps_users, info.cgroup_version) == (True, False, "2")
@@ -79,7 +79,7 @@ def test_without_a_cgroup_driver_nothing_is_limited() -> None:
     assert engine_info_of(results, RECORDED["version"]["body"]).limits == frozenset()
 
 
-async def test_reads_a_container(engine: Engine, server: EngineServer) -> None:
+async def test_a_container_is_read(engine: Engine, server: EngineServer) -> None:
     server.answer("GET .*/containers/t1/json", "running")
     container = await engine.container("t1")
     assert container is not None
@@ -104,7 +104,7 @@ async def test_a_killed_container_is_not_running(engine: Engine, server: EngineS
     assert (container.state, container.exit_code, container.address()) == ("exited", 137, ("", ""))
 
 
-async def test_lists_by_label(engine: Engine, server: EngineServer) -> None:
+async def test_containers_are_listed_by_label(engine: Engine, server: EngineServer) -> None:
     server.answer("GET .*/containers/json", "list")
     containers = await engine.containers({"io.x-k8s.kind.cluster": "c", "other": ""}, name="^t1$")
     assert [container.name for container in containers] == ["t1"]
@@ -117,7 +117,9 @@ async def test_lists_by_label(engine: Engine, server: EngineServer) -> None:
     }
 
 
-async def test_creates_starts_and_removes(engine: Engine, server: EngineServer) -> None:
+async def test_a_container_is_created_started_and_removed(
+    engine: Engine, server: EngineServer
+) -> None:
     server.answer("POST .*/containers/create", "create")
     server.answer("POST .*/start", "start-again")
     server.answer("DELETE .*/containers/t1", "remove")
@@ -153,7 +155,7 @@ async def test_a_refusal_names_the_remedy(
     assert "cannot create container t1" in str(caught.value)
 
 
-async def test_puts_files_as_an_archive(engine: Engine, server: EngineServer) -> None:
+async def test_files_are_written_as_an_archive(engine: Engine, server: EngineServer) -> None:
     server.answer("PUT .*/archive", b"")
     await engine.put_files("t1", [File("/usr/local/etc/a.cfg", b"text", 0o600)])
     request = server.asked[-1]
@@ -165,7 +167,7 @@ async def test_puts_files_as_an_archive(engine: Engine, server: EngineServer) ->
         assert (content.read(), entry.mode, entry.uid) == (b"text", 0o600, 0)
 
 
-async def test_reads_a_file_of_an_image_and_leaves_no_container(
+async def test_reading_a_file_of_an_image_leaves_no_container(
     engine: Engine, server: EngineServer
 ) -> None:
     server.answer("POST .*/containers/create", "create")
@@ -181,20 +183,20 @@ async def test_reads_a_file_of_an_image_and_leaves_no_container(
     assert server.asked[-1].method == "DELETE"
 
 
-async def test_runs_a_command(engine: Engine, server: EngineServer) -> None:
+async def test_a_command_is_run(engine: Engine, server: EngineServer) -> None:
     server.run = lambda _: (3, b"out\n", b"err\n")
     assert await engine.run("t1", ["ls", "/"]) == (3, "out\n", "err\n")
     assert server.ran == [Ran(["ls", "/"], b"", privileged=True)]
 
 
-async def test_gives_a_command_its_whole_input(engine: Engine, server: EngineServer) -> None:
+async def test_a_command_gets_its_whole_input(engine: Engine, server: EngineServer) -> None:
     data = bytes(range(256)) * 4000
     await engine.run("t1", ["cat"], stdin=data)
     await engine.run("t1", ["cat"], stdin=io.BytesIO(b"12"))
     assert [(ran.command, ran.stdin) for ran in server.ran] == [(["cat"], data), (["cat"], b"12")]
 
 
-async def test_keeps_the_end_of_a_long_output(engine: Engine, server: EngineServer) -> None:
+async def test_the_end_of_a_long_output_is_kept(engine: Engine, server: EngineServer) -> None:
     server.run = lambda _: (0, b"a" * 3 * MAX_OUTPUT_BYTES + b"the end", b"")
     command_result = await engine.run("t1", ["yes"])
     assert len(command_result.stdout) == MAX_OUTPUT_BYTES
@@ -207,7 +209,7 @@ async def test_a_stopped_container_gets_no_signal(engine: Engine, server: Engine
         await engine.kill("t1", "SIGHUP")
 
 
-async def test_pulls_with_progress(engine: Engine, server: EngineServer) -> None:
+async def test_an_image_is_pulled_with_progress(engine: Engine, server: EngineServer) -> None:
     lines = [
         {"status": "Pulling from library/a", "id": "1"},
         {"status": "Pulling fs layer", "progressDetail": {}, "id": "l1"},
@@ -237,7 +239,7 @@ async def test_pulls_with_progress(engine: Engine, server: EngineServer) -> None
     "image",
     ["", "../containers/x", "a/../../b:1", "/a:1", "a//b", "a?all=1", "a#b", "a b", "a%2fb", "."],
 )
-async def test_a_name_of_an_image_leads_to_no_other_path(
+async def test_an_image_name_cannot_change_the_request_path(
     engine: Engine, server: EngineServer, image: str
 ) -> None:
     with pytest.raises(ImageUnavailable, match="is no name of an image"):
@@ -269,7 +271,7 @@ async def test_a_failed_pull_names_the_image(
         await engine.pull("kindest/nope:v1")
 
 
-async def test_reads_networks(engine: Engine, server: EngineServer) -> None:
+async def test_networks_are_read(engine: Engine, server: EngineServer) -> None:
     server.answer("GET .*/networks/", "network")
     server.answer("GET .*/networks/nope", "no-network")
     network = await engine.network("kind")

@@ -170,7 +170,7 @@ async def odd(tmp_path: Path) -> AsyncIterator[tuple[OddServer, Engine]]:
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.parametrize("execs", [False, True])
 @pytest.mark.parametrize("name", list(ANSWERS))
-async def test_nonsense_is_an_error_of_the_engine(
+async def test_an_invalid_response_is_an_engine_error(
     odd: tuple[OddServer, Engine], name: str, execs: bool
 ) -> None:
     server, engine = odd
@@ -299,7 +299,7 @@ async def framing(tmp_path: Path) -> AsyncIterator[tuple[FrameServer, Engine]]:
 @pytest.mark.parametrize(
     "operation", ["run", "session", "attach", "follow command", "logs", "output"]
 )
-async def test_frames_of_any_length_are_not_kept(
+async def test_a_frame_of_unlimited_length_is_not_buffered(
     framing: tuple[FrameServer, Engine], name: str, operation: str
 ) -> None:
     server, engine = framing
@@ -316,7 +316,7 @@ async def test_frames_of_any_length_are_not_kept(
     assert most < 16 << 20
 
 
-async def test_a_reader_that_waits_stops_the_engine(framing: tuple[FrameServer, Engine]) -> None:
+async def test_a_slow_reader_holds_the_engine_back(framing: tuple[FrameServer, Engine]) -> None:
     server, engine = framing
     server.piece = FRAMES["one of 4 GiB"]
     read = 0
@@ -374,7 +374,7 @@ async def test_an_unreachable_address_is_reported(
 
 
 @pytest.mark.parametrize("operation", ["pull", "follow"])
-async def test_lines_without_an_end_leave_the_event_loop_its_turns(
+async def test_endless_lines_do_not_block_the_event_loop(
     odd: tuple[OddServer, Engine], operation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, engine = odd

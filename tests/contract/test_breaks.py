@@ -58,7 +58,7 @@ def _named(entry: Break) -> str:
 
 
 @pytest.mark.parametrize("entry", BREAKS, ids=_named)
-def test_a_break_can_be_made(entry: Break) -> None:
+def test_a_rule_can_be_broken_on_purpose(entry: Break) -> None:
     source = source_of(entry).read_text()
     assert source.count(entry.old) == 1, "the text must occur exactly once"
     ast.parse(source.replace(entry.old, entry.new))
@@ -102,7 +102,7 @@ def nothing(_: Any) -> Iterator[Finding]:
     return iter(())
 
 
-def test_the_kit_looks_at_every_rule_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kit_notices_every_broken_rule_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
     unseen = []
     for rule in _STATIC:
         with monkeypatch.context() as patched:
@@ -129,7 +129,7 @@ def _without(checks: Sequence[Check], rule: str, case: Case) -> list[Check]:
 @pytest.mark.parametrize(
     ("rule", "case"), [pytest.param(*case, id=case[0]) for case in some(_RUNNING)]
 )
-async def test_the_kit_looks_at_every_rule_of_a_running_provider(
+async def test_the_kit_notices_every_broken_rule_of_a_running_provider(
     monkeypatch: pytest.MonkeyPatch, rule: str, case: Case
 ) -> None:
     if is_by_hand(case):
@@ -144,10 +144,12 @@ async def test_the_kit_looks_at_every_rule_of_a_running_provider(
         await judged
 
 
-async def test_the_kit_looks_at_bad_days(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_kit_notices_rules_that_are_broken_under_faults(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def no_days(*_: Any) -> None:
         """Skip the runs with faults."""
 
     monkeypatch.setattr(conformance_run, "add_fault_results", no_days)
     with pytest.raises(AssertionError):
-        await test_faults.test_what_only_bad_days_show("bootstrap-config", "once")
+        await test_faults.test_some_defects_need_injected_faults("bootstrap-config", "once")

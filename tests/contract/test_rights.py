@@ -43,7 +43,7 @@ def manager() -> tuple[Document, Document]:
     return role("manager", aggregationRule=selectors), binding
 
 
-async def test_a_group_of_its_own_is_read_once_core_may() -> None:
+async def test_a_custom_group_is_read_once_core_may_read_it() -> None:
     suffix = "cluster.x-k8s.io"
     usual = [f"{item}.{suffix}" for item in ("infrastructure", "bootstrap", "controlplane", "ipam")]
     usual += [suffix, f"addons.{suffix}", f"runtime.{suffix}", "apiextensions.k8s.io", ""]

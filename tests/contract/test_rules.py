@@ -137,7 +137,7 @@ def test_every_section_that_asks_for_something_has_rules(document: Document) -> 
 
 @pytest.mark.recorded
 @each_document
-def test_a_rule_can_be_read_where_it_is_reported_to_be(document: Document) -> None:
+def test_a_rule_links_to_its_sentence_in_the_document(document: Document) -> None:
     text = text_of(document)
     headings = {plain(match[1]) for line in text.splitlines() if (match := _HEADING.match(line))}
     assert sections_of(RULES | PROMISES, document) - headings == set()
@@ -171,7 +171,7 @@ def test_every_kept_row_is_a_rule_with_tests(table: Kept) -> None:
 
 
 @each_table
-def test_every_rule_is_kept_or_checked_or_the_author_s(table: Kept) -> None:
+def test_every_rule_is_kept_checked_or_left_to_the_author(table: Kept) -> None:
     names = {name for row in table.rows for name in row.names}
     rules = [*table.document.rules, *table.document.promises]
     assert [rule.id for rule in rules if rule.name not in names and not is_checked(rule)] == []

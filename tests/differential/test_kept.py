@@ -75,7 +75,7 @@ def at_once(case: Case) -> Case:
     return {**case, **parts}
 
 
-async def test_a_wrong_answer_is_seen() -> None:
+async def test_a_wrong_answer_is_reported() -> None:
     case = kept("crud")[0]
     last = case["steps"][-1]
     broken = {**last, "response": {**last["response"], "status": 299}}

@@ -31,7 +31,7 @@ def up(shell: Shell) -> Iterator[None]:
 
 
 @pytest.mark.sockets
-def test_a_plane_is_brought_back(tmp_path: Path) -> None:
+def test_a_plane_is_restored_from_a_backup(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     shell.ok("kapy", "quickstart", "--detach", "--port", "0")
     shell.kubectl("create configmap early")

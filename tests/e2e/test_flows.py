@@ -121,7 +121,7 @@ class TestFlows:
         )
         assert "labels" not in shell.json("get cluster capybara")["metadata"]
 
-    def test_kubectl_applies_on_both_sides(self, shell: Shell) -> None:
+    def test_kubectl_applies_client_side_and_server_side(self, shell: Shell) -> None:
         config = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -204,7 +204,7 @@ class TestFlows:
         )
         assert shell.json(f"get {kinds}")["items"] == []
 
-    def test_files_are_their_owners_only(self, shell: Shell) -> None:
+    def test_files_can_be_read_by_their_owner_only(self, shell: Shell) -> None:
         folder, kube = shell.home / "kapy" / "quickstart", shell.home / ".kube"
         ours = [folder, *folder.rglob("*"), kube, kube / "config"]  # not kubectl's own cache
         assert len(ours) > 4

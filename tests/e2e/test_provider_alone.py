@@ -150,7 +150,7 @@ async def page(url: str, token: str = "") -> tuple[int, str]:
 
 
 @pytest.mark.sockets
-async def test_a_provider_alone_needs_no_more_than_its_release_gives(
+async def test_a_provider_alone_needs_no_more_than_the_permissions_of_its_release(
     nimbus: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with place(nimbus, tmp_path, monkeypatch) as at:

@@ -116,7 +116,7 @@ def refused(shell: Shell, change: dict[str, object], sentence: str) -> None:
 
 
 @pytest.mark.sockets
-def test_a_taken_port_is_one_sentence(shell: Shell) -> None:
+def test_a_port_in_use_is_reported_in_one_sentence(shell: Shell) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = shell.run("kapy", "up", "--port", str(port), "--in-memory")
@@ -127,7 +127,7 @@ def test_a_taken_port_is_one_sentence(shell: Shell) -> None:
 
 
 @pytest.mark.sockets
-def test_a_folder_in_use_or_from_the_future_is_one_sentence(shell: Shell) -> None:
+def test_a_folder_in_use_or_from_the_future_is_reported_in_one_sentence(shell: Shell) -> None:
     command = ["kapy", "up", "--port", "0", "--data-dir", "plane"]
     begun = shell.ok(*command, "--detach")
     assert "data in" in begun
@@ -155,7 +155,7 @@ def _as_of_a_later_version(path: Path) -> None:
 
 
 @pytest.mark.sockets
-def test_tokens_let_users_in(shell: Shell) -> None:
+def test_tokens_authenticate_users(shell: Shell) -> None:
     tokens = shell.home / "tokens.csv"
     tokens.write_text('boss-token,boss,1,"system:masters"\nguest-token,guest,2\n')
     with subprocess.Popen(

@@ -88,7 +88,7 @@ async def test_a_server_without_a_version_passes_and_a_failing_one_is_asked_agai
         assert asking.done()
 
 
-async def test_a_server_is_asked_once_when_all_is_well() -> None:
+async def test_a_healthy_server_gets_one_request() -> None:
     far = Far("v1.34.0")
     reach = ServerAvailabilityGate(far, Random(1), OLDEST)
     for _ in range(3):

@@ -55,7 +55,7 @@ async def test_an_informer_shows_the_list_and_then_every_change() -> None:
         ]
 
 
-async def test_lists_of_a_namespace_are_its_own() -> None:
+async def test_a_list_of_a_namespace_has_only_its_objects() -> None:
     async with running() as here:
         for namespace in ("a", "ab", "a-b", "b"):
             here.server.put(widget("one", namespace))
@@ -93,7 +93,7 @@ async def test_an_index_follows_the_objects() -> None:
         ] == ["a"]
 
 
-async def test_handlers_hear_of_each_object_once_and_in_order() -> None:
+async def test_handlers_are_called_once_for_each_object_in_order() -> None:
     heard: list[str] = []
 
     def note(change: Change) -> None:
@@ -231,7 +231,7 @@ async def test_a_watch_that_is_too_old_lists_again_and_misses_nothing() -> None:
         assert verbs == ["LIST", "WATCH", "LIST", "WATCH"]
 
 
-async def test_a_stale_list_takes_nothing_back() -> None:
+async def test_a_stale_list_reverts_nothing() -> None:
     async with running() as here:
         here.server.put(widget("a", spec={"size": 1}))
         await here.cache.wait_for_sync()
@@ -256,7 +256,7 @@ async def test_a_stale_list_takes_nothing_back() -> None:
         assert here.server.watches == 1
 
 
-async def test_a_server_that_was_restored_from_a_backup_is_believed_after_a_while() -> None:
+async def test_the_state_of_a_restored_server_is_accepted_after_a_while() -> None:
     async with running() as here:
         here.server.put(widget("a"))
         backup, version = dict(here.server.objects), here.server.version
@@ -275,7 +275,7 @@ async def test_a_server_that_was_restored_from_a_backup_is_believed_after_a_whil
         assert here.names == ["a", "c"]
 
 
-async def test_a_server_that_counts_anew_and_lets_watches_continue_is_found_out() -> None:
+async def test_a_server_that_restarts_its_revisions_is_detected() -> None:
     async with running() as here:
         here.server.version = 500
         here.server.put(widget("a"))
@@ -296,7 +296,7 @@ async def test_a_server_that_counts_anew_and_lets_watches_continue_is_found_out(
         assert here.names == ["b", "c"]
 
 
-async def test_an_object_made_anew_under_its_old_name_is_a_removal_and_an_arrival() -> None:
+async def test_a_recreated_object_is_a_deletion_and_an_addition() -> None:
     heard: list[tuple[bool, bool]] = []
     async with running() as here:
         here.server.put(widget("a"))
@@ -324,7 +324,7 @@ async def test_an_object_made_anew_under_its_old_name_is_a_removal_and_an_arriva
         Expired("too old"),
     ],
 )
-async def test_a_server_that_only_fails_is_asked_ever_more_seldom(error: Exception) -> None:
+async def test_requests_to_a_failing_server_back_off(error: Exception) -> None:
     async with running() as here:
         here.server.faults.append(lambda request: error)
         await asyncio.sleep(60)

@@ -63,7 +63,7 @@ class Endless:
         return Reply(200, _nodes())
 
 
-async def test_a_server_with_ever_more_objects_is_left_alone_for_longer_and_longer() -> None:
+async def test_requests_to_a_server_with_too_many_objects_back_off() -> None:
     server, store = Endless(), Store()
     reflector = Reflector(Client(server), NODES, store, random.Random(1))
     reflector.limit = CollectionLimit(objects=100)

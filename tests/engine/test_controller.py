@@ -91,7 +91,7 @@ async def test_a_key_is_queued_once_and_moves_forward_when_it_becomes_urgent() -
     assert work.keys == "ba"
 
 
-async def test_a_key_asked_for_while_it_is_worked_on_comes_again_once() -> None:
+async def test_a_key_added_during_its_reconcile_is_requeued_once() -> None:
     work = Work()
     work.takes = 5
     async with running(work, concurrency=3) as controller:
@@ -104,7 +104,7 @@ async def test_a_key_asked_for_while_it_is_worked_on_comes_again_once() -> None:
     assert [(round(at), key.name) for at, key in work.done] == [(0, "a"), (1, "b"), (5, "a")]
 
 
-async def test_no_more_than_allowed_are_worked_on_at_once() -> None:
+async def test_reconciles_respect_the_concurrency_limit() -> None:
     work = Work()
     work.takes = 1
     async with running(work, concurrency=3) as controller:
@@ -115,7 +115,7 @@ async def test_no_more_than_allowed_are_worked_on_at_once() -> None:
     assert len(work.done) == 10
 
 
-async def test_a_result_with_after_comes_again_then_and_says_why() -> None:
+async def test_a_result_with_after_is_requeued_with_its_reason() -> None:
     work = Work()
     work.answers = [requeue(after=timedelta(seconds=10), because="the drain takes its time")]
     async with running(work) as controller:
@@ -151,7 +151,7 @@ async def test_a_change_during_the_reconcile_wins_over_its_result() -> None:
     assert [round(at) for at, _ in work.done] == [0, 1]
 
 
-async def test_errors_back_off_ever_longer_and_a_success_forgets_them() -> None:
+async def test_errors_back_off_exponentially_until_a_success() -> None:
     work = Work()
     work.answers = [ValueError("no")] * 12
     async with running(work) as controller:
@@ -263,7 +263,7 @@ async def test_a_failure_during_cancellation_does_not_keep_a_worker_running() ->
     assert began == [A]
 
 
-async def test_a_controller_that_begins_again_forgets_nothing() -> None:
+async def test_a_restarted_controller_loses_no_key() -> None:
     """Its program was cut off from the server, and is not any more."""
     work = Work()
     work.answers = [requeue(after=timedelta(hours=1), because="patience")]
@@ -285,7 +285,7 @@ async def test_a_controller_that_begins_again_forgets_nothing() -> None:
         second.cancel()
 
 
-async def test_changes_that_are_only_summed_up_are_gathered() -> None:
+async def test_changes_that_are_only_aggregated_are_debounced() -> None:
     work, server = Work(), FakeServer()
     cache = Cache(Client(server))
     widgets = cache.informer(WIDGETS)
@@ -339,7 +339,7 @@ async def test_the_debounce_may_depend_on_the_key() -> None:
         task.cancel()
 
 
-async def test_a_slow_controller_gathers_for_longer() -> None:
+async def test_a_slow_controller_debounces_for_longer() -> None:
     work, server = Work(), FakeServer()
     work.takes = 30
     cache = Cache(Client(server))
@@ -361,7 +361,7 @@ async def test_a_slow_controller_gathers_for_longer() -> None:
         task.cancel()
 
 
-async def test_changes_that_are_gathered_during_a_reconcile_come_after_it() -> None:
+async def test_changes_debounced_during_a_reconcile_follow_it() -> None:
     work = Work()
     work.takes = 1
     work.answers = [requeue(after=timedelta(seconds=10), because="so it is")]

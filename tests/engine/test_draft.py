@@ -73,7 +73,7 @@ class Setting:
         self.others_write(metadata={**self.stored["metadata"], **parts})
 
 
-async def test_nothing_changed_is_nothing_written() -> None:
+async def test_an_unchanged_draft_is_not_written() -> None:
     here = Setting(spec={"size": 1, "unknown": {"to": "us"}}, status={"phase": "New"})
     assert await here.draft.save() is False
     assert here.server.requests == []
@@ -127,7 +127,7 @@ async def test_metadata_and_spec_may_be_written_alone_and_the_status_later() -> 
     assert here.patches[1:] == [("status", {"status": {"phase": "Ready", "ready": True}})]
 
 
-async def test_only_lists_with_several_writers_insist_on_the_version_that_was_read() -> None:
+async def test_only_shared_lists_require_the_version_that_was_read() -> None:
     here = Setting()
     version = here.mine.metadata.resource_version
     here.mine.metadata.finalizers.append("x/y")
@@ -226,7 +226,7 @@ async def test_writes_of_others_between_two_own_writes_are_kept() -> None:
     assert here.mine.metadata.annotations == {"their": "note"}
 
 
-async def test_a_server_where_everything_changes_all_the_time_is_a_conflict() -> None:
+async def test_endless_changes_by_others_are_a_conflict() -> None:
     here = Setting()
     here.mine.metadata.finalizers.append("ours")
 
@@ -296,7 +296,7 @@ async def test_a_missing_object_is_an_error_unless_it_was_being_deleted(
             await here.draft.save()
 
 
-async def test_a_name_that_belongs_to_another_object_by_now_is_left_alone() -> None:
+async def test_an_object_recreated_under_the_name_is_not_written() -> None:
     here = Setting(metadata={"finalizers": ["x"]})
     here.mine.metadata.finalizers.append("ours")
     here.server.remove("a")

@@ -106,7 +106,7 @@ async def test_equal_events_are_counted_and_others_are_not() -> None:
         assert first["lastTimestamp"] == "2026-01-01T00:02:00Z"
 
 
-async def test_many_that_differ_only_in_words_are_put_together() -> None:
+async def test_events_that_differ_only_in_their_message_are_aggregated() -> None:
     async with recording() as (recorder, server):
         for number in range(14):
             recorder.normal(MACHINE, "Scaled", f"to {number}")
@@ -116,7 +116,7 @@ async def test_many_that_differ_only_in_words_are_put_together() -> None:
         assert combined == ("(combined from similar events): to 13", 5)
 
 
-async def test_a_flood_is_cut_off_and_let_through_again_slowly() -> None:
+async def test_a_flood_of_events_is_rate_limited() -> None:
     async with recording() as (recorder, server):
         for _ in range(100):
             recorder.normal(MACHINE, "Loop", "again")
@@ -129,7 +129,7 @@ async def test_a_flood_is_cut_off_and_let_through_again_slowly() -> None:
         assert server.shown == [("again", 27)]
 
 
-async def test_an_expired_event_begins_anew() -> None:
+async def test_an_expired_event_is_created_again() -> None:
     async with recording() as (recorder, server):
         recorder.normal(MACHINE, "Scaled", "up")
         await asyncio.sleep(1)
@@ -139,7 +139,7 @@ async def test_an_expired_event_begins_anew() -> None:
         assert server.shown == [("up", 1)]
 
 
-async def test_events_wait_for_a_server_that_is_away_but_not_for_ever() -> None:
+async def test_events_wait_for_an_unreachable_server_up_to_a_limit() -> None:
     async with recording() as (recorder, server):
         server.fault = Unreachable("connection refused")
         recorder.normal(MACHINE, "First", "one")

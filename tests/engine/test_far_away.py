@@ -37,7 +37,7 @@ from kapy.kube.errors import (
 from kapy.kube.http import ADMIN, Reply, Request, Transport
 from kapy.kube.names import CONFIG_MAPS, CRDS, NODES, SECRETS, Resource
 from tests.core.stage import crd_of, default_namespace
-from tests.engine.test_bad_days import COPY, Copier
+from tests.engine.test_server_faults import COPY, Copier
 
 WIDGETS = Resource("infrastructure.cluster.x-k8s.io", "v1beta2", "widgets", "Widget")
 Fault = Callable[[Request], Exception | None]
@@ -215,7 +215,7 @@ def failing(_: Request) -> Exception | None:
         (too_many, 60, 120, ""),
     ],
 )
-async def test_a_server_that_cannot_be_asked_is_hardly_asked(
+async def test_requests_to_an_unreachable_server_back_off(
     fault: Fault, seconds: float, at_most: int, words: str
 ) -> None:
     async with far() as here:
@@ -291,7 +291,7 @@ async def test_a_clock_that_jumps_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("how", ["forbidden", "no such kind"])
-async def test_a_kind_that_cannot_be_read_is_reported_and_asked_for_now_and_then(how: str) -> None:
+async def test_a_kind_that_cannot_be_read_is_reported_and_retried(how: str) -> None:
     keys: list[str] = []
 
     async def reconcile(key: Key) -> Result:

@@ -154,7 +154,7 @@ async def test_a_stopped_leader_hands_over_to_the_other_candidate() -> None:
         assert spec["leaseDurationSeconds"] == 15
 
 
-async def test_a_leader_that_died_is_followed_when_its_lease_is_over() -> None:
+async def test_a_dead_leader_is_replaced_when_its_lease_expires() -> None:
     async with stage() as here:
         item = here.candidate("one")
         await asyncio.sleep(3)
@@ -308,7 +308,7 @@ async def test_an_unreachable_server_is_tried_until_it_is_there() -> None:
             task.cancel()
 
 
-async def test_the_times_in_a_lease_are_nobodys_clock() -> None:
+async def test_times_in_a_lease_are_not_compared_with_a_clock() -> None:
     """A holder whose clock is years ahead, or behind, leads as long as it renews."""
     async with stage() as here:
         for moment in ("2100-01-01T00:00:00.000000Z", "1999-01-01T00:00:00.000000Z"):
@@ -346,6 +346,6 @@ async def test_a_program_that_fails_gives_the_lease_up_and_its_failure_is_report
         assert (await here.lease())["holderIdentity"] == ""
 
 
-def test_terms_that_cannot_work_are_refused() -> None:
+def test_contradictory_lease_durations_are_refused() -> None:
     with pytest.raises(ValueError, match="longer than"):
         LeaderElectionConfig(lease=LEASE, identity="one", duration=10, renew_deadline=10)

@@ -98,7 +98,9 @@ async def labels(others: Client) -> None:
         pytest.param(nothing, labels, 2, id="a label after its write"),
     ],
 )
-async def test_only_others_wake_it(first: Doing, then: Doing, looks: int, slow: bool) -> None:
+async def test_a_controller_is_not_requeued_by_its_own_writes(
+    first: Doing, then: Doing, looks: int, slow: bool
+) -> None:
     async with provider_bench([WIDGETS]) as bench:
         transport = SlowAnswers(bench.transport) if slow else bench.transport
         runtime = bench.runtime = Runtime.on(transport, clock=bench.clock, field_manager="mine")

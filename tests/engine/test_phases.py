@@ -63,6 +63,6 @@ async def test_cancellation_stops_at_once() -> None:
     assert calls == ["failed"]
 
 
-def test_a_wait_without_length_is_refused() -> None:
+def test_a_requeue_without_a_delay_is_refused() -> None:
     with pytest.raises(ValueError, match="must be positive"):
         requeue(after=timedelta(0), because="now")

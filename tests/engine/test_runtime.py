@@ -39,7 +39,7 @@ async def running(runtime: Runtime) -> AsyncIterator[None]:
     assert len(asyncio.all_tasks()) == 1
 
 
-async def test_controllers_start_when_all_that_is_watched_is_known() -> None:
+async def test_controllers_start_when_their_caches_have_synced() -> None:
     server, reconciler = FakeServer(), Seen()
     server.put(widget("a"))
     server.faults.append(lambda request: ServerError("starting"))
@@ -60,7 +60,7 @@ async def test_a_runtime_without_controllers_or_informers_just_waits() -> None:
         await asyncio.sleep(3600)
 
 
-async def test_initial_objects_come_after_new_ones() -> None:
+async def test_initial_objects_are_reconciled_after_new_ones() -> None:
     server, reconciler = FakeServer(), Seen()
     for name in ("a", "b", "c"):
         server.put(widget(name))
@@ -73,7 +73,7 @@ async def test_initial_objects_come_after_new_ones() -> None:
     assert reconciler.keys == ["urgent", "a", "b", "c"]
 
 
-async def test_watching_the_same_twice_is_watching_once() -> None:
+async def test_a_repeated_watch_is_registered_once() -> None:
     class Mapping:
         def keys(self, change: Change) -> Iterable[Key]:
             return (Key("", "mapped"),)

@@ -32,7 +32,7 @@ def intent(size: object = 1) -> Document:
     return {"apiVersion": "a/v1", "kind": "Herd", "metadata": metadata, "spec": {"size": size}}
 
 
-def test_the_object_itself_tells_that_nothing_would_change() -> None:
+def test_managed_fields_show_that_an_apply_has_no_effect() -> None:
     applied = SSACache("herds")
     assert applied.is_no_op(live(), intent(), MANAGER)
     assert not applied.is_no_op(live(), intent(2), MANAGER)

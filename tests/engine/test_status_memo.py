@@ -24,9 +24,7 @@ ONE, OTHER, EQUAL = {"a": 1}, {"a": 2}, {"a": 1}
         (None, False),  # time alone may change what is said
     ],
 )
-def test_a_status_comes_out_as_it_is_from_the_same_inputs(
-    inputs: StatusInputs | None, same: bool
-) -> None:
+def test_equal_inputs_reuse_the_computed_status(inputs: StatusInputs | None, same: bool) -> None:
     computed = StatusMemo()
     assert not computed.is_current(KEY, inputs)
     computed.keep(KEY, StatusInputs([ONE, OTHER], (1, "x")))

@@ -206,7 +206,7 @@ def test_own_writes_are_known_between_a_restore_of_the_server_and_the_next_list(
     assert version_of(store.objects[Key("", "new")]) == 12
 
 
-def test_a_list_that_is_newer_than_all_is_right_after_a_restore() -> None:
+def test_the_newest_list_is_right_after_a_restore() -> None:
     """The server has reached the known version again before the list."""
     store = Store()
     store.replace([entry(1000, "a")], "1000")

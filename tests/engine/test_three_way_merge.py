@@ -55,12 +55,12 @@ def test_without_a_foreign_change_the_merge_equals_ours(base: Document, ours: Do
 
 
 @given(documents(), documents())
-def test_the_same_change_by_both_is_made_once(base: Document, both: Document) -> None:
+def test_the_same_change_by_both_sides_is_applied_once(base: Document, both: Document) -> None:
     assert three_way_merge(base, both, both) == both
 
 
 @given(documents(), documents(), documents())
-def test_finalizers_are_a_set_that_both_add_to_and_take_from(
+def test_added_and_removed_finalizers_of_both_sides_are_merged(
     base: Document, ours: Document, theirs: Document
 ) -> None:
     was, mine, yours = map(finalizers_of, (base, ours, theirs))
@@ -85,7 +85,7 @@ def test_an_own_change_of_a_condition_wins(
     assert conditions_of(three_way_merge(base, ours, theirs)) == wanted
 
 
-def test_lists_with_several_writers_are_known_wherever_they_stand() -> None:
+def test_shared_lists_are_recognized_at_any_depth() -> None:
     assert touches_shared_list({"metadata": {"finalizers": None}})
     assert touches_shared_list({"metadata": {"ownerReferences": []}})
     assert touches_shared_list({"status": {"deprecated": {"v1beta1": {"conditions": []}}}})

@@ -16,7 +16,7 @@ from tests.stories.plane import running_plane, sample
 from tests.stories.test_fleet import CLUSTER, WORKERS, available, settled
 
 
-async def test_the_trace_of_a_creation_holds_all_and_nothing_later(
+async def test_the_trace_of_a_creation_has_all_its_spans_and_no_later_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     result = spans_told(monkeypatch)

@@ -70,7 +70,7 @@ async def test_a_waiting_worker_yields_its_slot(
     assert work.most_active == 2
 
 
-async def test_when_all_are_back_there_are_no_more_workers_than_before() -> None:
+async def test_returning_workers_do_not_exceed_the_limit() -> None:
     work = Work(0.0, 0.05)
     await work.run(WAITERS + OTHERS, 10, lambda: None)
     work.most_active = 0
@@ -86,6 +86,6 @@ async def test_the_number_of_yielding_workers_is_bounded() -> None:
     assert counts == [MAX_YIELDED + 2]
 
 
-async def test_where_no_controller_is_at_work_nothing_is_given_up() -> None:
+async def test_a_yield_outside_of_a_worker_changes_nothing() -> None:
     with yield_slot(), yield_slot(after=1.0):
         await asyncio.sleep(2)

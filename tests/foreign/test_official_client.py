@@ -91,7 +91,9 @@ def test_a_watch_continues_where_it_ended(core: client.CoreV1Api, space: str) ->
     stream.close()
 
 
-def test_a_watch_from_before_all_history_is_informed(core: client.CoreV1Api, space: str) -> None:
+def test_a_watch_from_before_the_history_gets_an_expired_error(
+    core: client.CoreV1Api, space: str
+) -> None:
     with pytest.raises(client.ApiException) as expired:
         next(watch.Watch().stream(core.list_namespaced_config_map, space, resource_version="1"))
     assert expired.value.status == 410

@@ -157,12 +157,12 @@ def test_handlers_that_discovery_would_refuse_are_refused_at_once(
         extension.handles(BEFORE_CLUSTER_UPGRADE, name=name, **more)(upgrading)
 
 
-def test_names_count_for_all_hooks_together(extension: Extension) -> None:
+def test_handler_names_are_unique_across_hooks(extension: Extension) -> None:
     with pytest.raises(ValueError, match="of another hook"):
         extension.handles(BEFORE_CLUSTER_CREATE, name="freeze-window")(creating)
 
 
-async def test_the_kit_finds_a_handler_with_varying_answers(tmp_path: Path) -> None:
+async def test_a_handler_with_varying_responses_is_reported(tmp_path: Path) -> None:
     extension = Extension()
     counted = iter(range(9))
 
@@ -232,7 +232,7 @@ async def test_a_body_without_end_is_not_read_to_its_end(extension: Extension) -
         ("PUT", PATH, 405),
     ],
 )
-async def test_other_paths_of_an_extension_server(
+async def test_unknown_paths_and_methods_are_refused(
     extension: Extension, method: str, path: str, status: int
 ) -> None:
     assert (await called(Application(extension), method, path))[0] == status

@@ -49,7 +49,7 @@ def herd() -> Iterator[Herd]:
     result.breaker.close()
 
 
-async def test_a_few_failures_are_forgiven(herd: Herd) -> None:
+async def test_a_few_failures_do_not_open_the_breaker(herd: Herd) -> None:
     for _ in range(FAILURE_THRESHOLD - 1):
         herd.fails("a")
     herd.breaker.admit("b")
@@ -110,7 +110,7 @@ async def test_one_trial_call_runs_at_a_time(herd: Herd) -> None:
     assert [key for _, key in herd.woken] == ["a", "b"]
 
 
-async def test_calls_that_were_under_way_when_it_broke_do_not_make_it_worse(herd: Herd) -> None:
+async def test_calls_that_ran_when_the_breaker_opened_do_not_count(herd: Herd) -> None:
     for _ in range(10):
         herd.breaker.admit("a")
     for number in range(10):

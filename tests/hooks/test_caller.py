@@ -125,7 +125,7 @@ async def test_the_first_failure_ends_a_blocking_call() -> None:
     assert last.calls() == []
 
 
-async def test_settings_of_the_call_go_over_those_of_the_config() -> None:
+async def test_settings_of_the_call_precede_those_of_the_config() -> None:
     plane = Plane(ext=quota())
     plane.register("ext", settings={"a": "config", "b": "config"})
     await plane.caller.call(
@@ -231,7 +231,7 @@ async def test_bad_answers_fail_or_are_ignored(extension: Extension, said: str) 
         ({"status": ""}, 'got unknown response status "" with message: '),
     ],
 )
-async def test_an_answering_extension_is_never_ignored(answer: Document, said: str) -> None:
+async def test_failures_in_a_response_are_never_ignored(answer: Document, said: str) -> None:
     plane = Plane(ext=quota(**answer))
     plane.register("ext", policy="Ignore")
     assert await plane.failure() == FAILED + said
@@ -242,7 +242,7 @@ async def test_unknown_fields_and_another_kind_do_no_harm() -> None:
     assert await plane.create() == RetryResponse()
 
 
-async def test_a_handler_has_the_time_that_it_asked_for_and_no_more() -> None:
+async def test_a_handler_has_its_requested_timeout() -> None:
     plane = Plane(ext=broken(delay=100.0))
     plane.register("ext", seconds=3)
     began = asyncio.get_running_loop().time()
@@ -311,7 +311,7 @@ async def test_a_call_that_waits_too_long_for_its_turn_is_not_ignored() -> None:
     assert all("no turn within 10s: others wait for its answers" in text for text in no_turn)
 
 
-async def test_a_herd_that_waits_for_an_extension_comes_back_one_after_the_other() -> None:
+async def test_clusters_that_wait_for_an_extension_are_requeued_one_after_the_other() -> None:
     """A thousand Clusters, and an extension that is away for ten minutes."""
     away = broken(down="EOF")
     plane = Plane(ext=away)
@@ -350,7 +350,7 @@ async def test_a_herd_that_waits_for_an_extension_comes_back_one_after_the_other
     assert max(sum(at <= time < at + 1 for time in times) for at in times) < 150
 
 
-async def test_calls_of_one_extension_are_so_many_at_a_time() -> None:
+async def test_concurrent_calls_of_an_extension_are_limited() -> None:
     slow = broken(delay=0.5)
     plane = Plane(ext=slow)
     async with asyncio.TaskGroup() as group:

@@ -30,7 +30,7 @@ async def test_calls_are_reported_as_they_happen_until_the_plane_ends() -> None:
     await looking.__aexit__(None, None, None)
 
 
-async def test_only_administrators_see_them() -> None:
+async def test_only_administrators_see_calls_of_hooks() -> None:
     async with running_with(Network()) as plane:
         somebody = Client(plane.server.transport(User("somebody", ("system:authenticated",))))
         with pytest.raises(Forbidden, match="/hooks/calls"):

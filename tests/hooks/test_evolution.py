@@ -161,7 +161,7 @@ def test_versions_convert_into_each_other(newer: dict[str, Any], sentence: str) 
         ("v1", "v9", ("v1.15", "2027-04-01", "v1.18", "2028-04-01"), "for v9, which is not there"),
     ],
 )
-def test_deprecation_has_its_rules(
+def test_deprecations_follow_the_policy(
     deprecated: str, replacement: str, supported: tuple[str, str, str, str], sentence: str
 ) -> None:
     old = version(deprecated, deprecation=Deprecation(replacement, *supported))

@@ -38,7 +38,7 @@ async def waiting(story: Story, text: str) -> int:
     return sum(text in message_of(conditions, "TopologyReconciled") for conditions in conditionses)
 
 
-async def test_clusters_that_wait_for_an_extension_come_back_one_after_the_other() -> None:
+async def test_waiting_clusters_are_requeued_one_after_the_other() -> None:
     """It is away while they are made; when it is back, each asks once, a few at a time."""
     quota = Extension(quota=("BeforeClusterCreate", {"retryAfterSeconds": 3600, "message": HELD}))
     async with running_with(Network(quota=quota)) as plane:

@@ -184,7 +184,7 @@ async def test_an_address_without_a_server_or_name_is_reported(tmp_path: Path) -
         assert str(caught.value) == message
 
 
-async def test_redirects_are_answers(tmp_path: Path) -> None:
+async def test_redirects_are_not_followed(tmp_path: Path) -> None:
     elsewhere = answer(b"", "301 Moved Permanently", "location: https://127.0.0.1:1/\r\n")
     async with server(elsewhere, OWN, tmp_path) as port:
         url = f"https://127.0.0.1:{port}"
@@ -205,7 +205,7 @@ async def test_a_server_that_sends_a_byte_at_a_time_times_out(tmp_path: Path) ->
             await post(trusting(AUTHORITY, url), url, seconds=0.2)
 
 
-async def test_a_service_is_called_where_it_is_under_its_own_name(tmp_path: Path) -> None:
+async def test_a_service_is_called_at_its_address_under_its_own_name(tmp_path: Path) -> None:
     own = certificate(name="quota.rules.svc")
     reference = ServiceReference(namespace="rules", name="quota", path="/base", port=443)
     config = trusting(AUTHORITY, "")
@@ -235,7 +235,7 @@ async def test_extensions_may_want_a_certificate(tmp_path: Path) -> None:
             await post(config, url)
 
 
-async def test_a_bundle_that_is_none_is_reported() -> None:
+async def test_an_invalid_ca_bundle_is_reported() -> None:
     config = ClientConfig(url="https://127.0.0.1:1", ca_bundle=base64.b64encode(b"no").decode())
     with pytest.raises(NoAnswer, match="the caBundle or the client certificate is no PEM"):
         await post(config, config.url)
@@ -261,7 +261,9 @@ def _answer_twice(there: HTTPServer) -> None:
         there.handle_request()
 
 
-async def test_a_command_may_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_blocking_transport_calls_an_extension(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A server in a thread of its own, since nobody else gets a turn meanwhile."""
     files = tmp_path / "tls.crt", tmp_path / "tls.key"
     files[0].write_bytes(OWN.certificate)

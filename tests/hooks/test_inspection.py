@@ -119,7 +119,7 @@ async def test_handlers_are_listed_with_their_errors() -> None:
     ]
 
 
-async def test_a_handler_answers_a_made_or_a_recorded_request() -> None:
+async def test_a_handler_answers_a_generated_or_a_recorded_request() -> None:
     handler = await call_handler(CLIENT, Posting(), own_catalog(), "quota.herd", None)
     assert (handler["message"], handler["retryAfterSeconds"]) == ("sample: 3 at most", 30)
     request: Document = {"cluster": {"metadata": {"name": "mine"}}}
@@ -158,7 +158,7 @@ class Deaf(Posting):
         raise AssertionError
 
 
-async def test_a_handler_has_the_time_that_it_has_for_a_plane() -> None:
+async def test_a_handler_has_the_same_timeout_as_for_a_plane() -> None:
     began = asyncio.get_running_loop().time()
     with pytest.raises(NoAnswer, match="no answer within 5s, which is the handler's timeout"):
         await call_handler(CLIENT, Deaf(), own_catalog(), "quota.herd", None)

@@ -110,7 +110,7 @@ def test_handlers_have_names_and_hooks() -> None:
     ("longest", "annotation", "seconds"),
     [(30, None, 10), (5, None, 5), (30, "3", 3), (2, "3", 2), (30, "30", 10)],
 )
-def test_the_shortest_time_counts(longest: int, annotation: str | None, seconds: int) -> None:
+def test_the_shortest_timeout_applies(longest: int, annotation: str | None, seconds: int) -> None:
     named = {"runtime.cluster.x-k8s.io/longest-timeout-seconds": annotation}
     annotations = {} if annotation is None else named
     registry = following(found("a", annotations=annotations), longest=longest)

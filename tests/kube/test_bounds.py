@@ -39,7 +39,7 @@ def test_paths_are_spelled_as_messages_show_them() -> None:
     assert path_text("") == ""
 
 
-def test_errors_end_when_they_are_many_or_long() -> None:
+def test_many_or_long_errors_are_cut_off() -> None:
     many = FieldErrors()
     with pytest.raises(TooManyErrors) as enough:
         many += (invalid("a", 1, "b") for _ in range(10 * MAX_ERRORS))
@@ -88,7 +88,7 @@ def test_an_alternative_with_too_many_errors_is_no_reason_to_refuse_the_other() 
     assert structural.validate({"spec": {"a": [5] * (2 * MAX_ERRORS)}}) == []
 
 
-def test_defaults_fill_no_more_than_they_may() -> None:
+def test_defaults_are_bounded_in_size() -> None:
     text = "x" * 1000
     item = {"type": "object", "properties": {"a": {"type": "string", "default": text}}}
     structural = schema(type="array", items=item)

@@ -29,7 +29,7 @@ LONG = "9" * 5000
 
 
 @given(some.integers(-(10**39), 10**39), some.integers(0, 60))
-def test_a_number_is_the_one_that_it_says(number: int, zeros: int) -> None:
+def test_a_number_is_parsed(number: int, zeros: int) -> None:
     sign, digits = "-" if number < 0 else "", str(abs(number))
     assert parse_integer(f"{sign}{'0' * zeros}{digits}") == number
 
@@ -57,7 +57,7 @@ def test_a_revision_that_is_no_number_is_named(text: str) -> None:
     assert revision_of(owned) == 7
 
 
-def test_no_other_module_tells_digits() -> None:
+def test_only_one_module_parses_digits() -> None:
     """`"²".isdigit()` holds and `int("²")` fails, and so does `int` of 5,000 digits."""
     package = Path(kapy.__file__).parent
     modules = {path.relative_to(package).as_posix() for path in package.rglob("*.py")}

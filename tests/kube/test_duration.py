@@ -52,12 +52,12 @@ def test_a_duration_is_read_and_printed_as_go_does(text: str, seconds: float, pr
         ("1000ms", "1s"),
     ],
 )
-def test_a_duration_has_one_form(text: str, printed: str) -> None:
+def test_a_duration_has_one_canonical_form(text: str, printed: str) -> None:
     assert duration.canonical(text) == printed
 
 
 @given(st.integers(-(2**63), 2**63 - 1))
-def test_the_one_form_is_its_own(nanoseconds: int) -> None:
+def test_the_canonical_form_is_stable(nanoseconds: int) -> None:
     form = duration.canonical(f"{nanoseconds}ns")
     assert duration.canonical(form) == form
 

@@ -21,6 +21,6 @@ def test_slots_have_different_suffixes() -> None:
     assert suffix("a", "bc") != suffix("ab", "c")
 
 
-def test_names_fit() -> None:
+def test_generated_names_fit_the_length_limit() -> None:
     assert generated_name("short-", "uid").startswith("short-")
     assert len(generated_name("x" * 100, "uid")) == 63

@@ -39,7 +39,7 @@ def test_a_text_that_is_no_template_is_refused_with_its_line(template: str) -> N
         parse(template, name="names")
 
 
-def test_a_strict_template_misses_nothing() -> None:
+def test_a_strict_template_refuses_missing_variables() -> None:
     with pytest.raises(CannotRender, match="nobody"):
         parse("{{ .nobody }}", strict=True).render(DATA)
 
@@ -155,7 +155,7 @@ def test_a_template_that_takes_long_to_parse_is_refused(template: str) -> None:
         '{{ if eq (randInt 0 9) 0 }}{{ "a" }}{{ end }}',
     ],
 )
-def test_a_template_that_makes_something_else_each_time_is_refused(template: str) -> None:
+def test_a_template_with_varying_output_is_refused(template: str) -> None:
     for _ in range(2):  # what is remembered makes no difference
         with pytest.raises(NotDeterministic, match="differs each time"):
             parse(template, sprig=True).render(DATA, work=Work(FULL))
@@ -217,6 +217,6 @@ def test_a_missing_variable_is_nil_or_an_empty_map_for_functions(template: str, 
     "template",
     ["{{ keys .null }}", "{{ merge `a` }}", "{{ set .nobody `a` 1 }}", "{{ deepCopy .nobody }}"],
 )
-def test_other_values_are_no_maps(template: str) -> None:
+def test_map_functions_refuse_other_values(template: str) -> None:
     with pytest.raises(CannotRender):
         parse(template, sprig=True).render({"null": None}, work=Work(FULL))

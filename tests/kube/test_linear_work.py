@@ -114,18 +114,18 @@ def comparisons(work: Callable[[int], Any], count: int) -> int:
 
 
 @pytest.mark.parametrize("name", WORK)
-def test_comparisons_grow_as_lists_do(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_comparisons_grow_linearly_with_lists(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     spell = "kapy.kube.apply.merging.item_key"
     monkeypatch.setattr(spell, lambda node, item: Text(item_key(node, item)))
     small, large = comparisons(WORK[name], 200), comparisons(WORK[name], 400)
     assert large <= max(2.2 * small, 10 * 400), (small, large)
 
 
-def test_settled_objects_are_settled() -> None:
+def test_an_unchanged_object_needs_no_apply() -> None:
     assert settled(50)
 
 
-def test_owners_that_stand_twice_go() -> None:
+def test_duplicate_owner_references_are_removed() -> None:
     document = owners(30)
     document["metadata"]["ownerReferences"] *= 2
     (warning,) = deduplicate_owners(document)

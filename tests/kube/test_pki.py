@@ -107,7 +107,7 @@ def test_a_leaf_ends_with_its_ca() -> None:
     assert pki.facts(leaf.certificate).not_after == NOW + timedelta(days=30)
 
 
-def test_a_key_can_be_used_again(ca: pki.KeyPair) -> None:
+def test_a_ca_can_be_issued_for_an_existing_key(ca: pki.KeyPair) -> None:
     key = pki.new_key(EC)
     first = pki.issue(ca, "etcd", now=NOW, key=key)
     second = pki.issue(ca, "etcd", now=NOW, key=key)

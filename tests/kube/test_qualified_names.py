@@ -31,7 +31,7 @@ def test_a_good_key_has_no_errors(key: str) -> None:
         ("-a", ["name part must consist of"]),
     ],
 )
-def test_a_bad_key_is_reported_all_that_is_wrong(key: str, starts: list[str]) -> None:
+def test_all_errors_of_a_key_are_reported(key: str, starts: list[str]) -> None:
     errors = qualified_name_errors(key)
     assert len(errors) == len(starts)
     assert all(error.startswith(start) for error, start in zip(errors, starts, strict=True))

@@ -35,7 +35,7 @@ from kapy.kube.quantity import InvalidQuantity, canonical, compare, parse
         ("0.0000000001", "1n"),
     ],
 )
-def test_an_amount_is_stored_in_one_form(text: str, stored: str) -> None:
+def test_an_amount_is_stored_in_canonical_form(text: str, stored: str) -> None:
     assert canonical(text) == stored
     assert parse(stored) == parse(text)
 
@@ -68,5 +68,5 @@ def test_an_invalid_quantity_is_refused(text: str) -> None:
     ],
     ids=["large", "small", "zeros", "fraction", "exponent"],
 )
-def test_numbers_of_any_length(text: str, expected: str) -> None:
+def test_numbers_of_any_length_are_parsed(text: str, expected: str) -> None:
     assert canonical(text) == expected

@@ -20,6 +20,6 @@ from kapy.kube.yaml import dump
         ["a100", "a101"],
     ],
 )
-def test_numbers_count_and_letters_come_last(keys: list[str]) -> None:
+def test_keys_sort_by_number_and_letters_follow(keys: list[str]) -> None:
     text = dump({key: {"x": []} for key in reversed(keys)})
     assert [line.split(":")[0].strip("'\"") for line in text.splitlines()[::2]] == keys

@@ -151,7 +151,7 @@ async def test_a_port_in_use_is_reported_where_binds_cannot_be_observed(
     assert error.value.reason == "PortInUse"
 
 
-async def test_other_binds_are_as_ever(tmp_path: Path) -> None:
+async def test_other_binds_are_unchanged(tmp_path: Path) -> None:
     """Datagrams, ports that the kernel chooses, sockets of the file system, and real errors."""
     script = tmp_path / "binds.py"
     script.write_text(

@@ -144,7 +144,7 @@ async def test_a_deployment_runs_as_a_container_with_the_rights_of_its_account(
     assert engine.diary[-1] == "close", "when nobody uses the connection any more"
 
 
-async def test_a_program_takes_the_place_of_a_container(tmp_path: Path, engine: FakeEngine) -> None:
+async def test_a_program_may_replace_a_container(tmp_path: Path, engine: FakeEngine) -> None:
     async with plane(tmp_path) as running:
         await install(running)
         pod = await available(running)

@@ -218,7 +218,7 @@ async def test_an_engine_that_is_away_is_waited_for(stage: Stage) -> None:
     assert starting.result().identity
 
 
-async def test_no_engine_is_a_sentence_and_not_asked_without_a_pod(stage: Stage) -> None:
+async def test_a_missing_engine_is_reported_once_a_pod_needs_it(stage: Stage) -> None:
     request = []
 
     def nobody() -> FakeEngine:
@@ -278,7 +278,7 @@ async def test_an_engine_that_ends_is_reported_and_the_container_is_seen_to_have
     assert running.trouble() == ""
 
 
-async def test_a_container_that_lives_through_a_restart_of_the_engine_continues(
+async def test_a_container_survives_a_restart_of_the_engine(
     stage: Stage,
 ) -> None:
     _, running = await started(stage)
@@ -307,7 +307,7 @@ async def test_a_container_that_lives_through_a_restart_of_the_engine_continues(
         ),
     ],
 )
-async def test_an_end_is_reported_in_words(
+async def test_the_end_of_a_container_is_explained(
     stage: Stage, end: Callable[[FakeEngine, FakeContainer], None], reason: str, words: str
 ) -> None:
     _, running = await started(stage)
@@ -321,7 +321,7 @@ async def test_an_end_is_reported_in_words(
     assert words in f"{messages.message} {messages.said}"
 
 
-async def test_the_earlier_start_stays_for_its_log_and_older_ones_go(stage: Stage) -> None:
+async def test_only_the_previous_container_is_kept_for_its_log(stage: Stage) -> None:
     runtime = stage.runtime()
     for restarts in range(3):
         config = await stage.config(runtime, restarts=restarts)

@@ -57,7 +57,7 @@ def hook(**item: Any) -> dict[str, Any]:
         (hook(exec={"command": ["bye"]}), 90, 100, [(0, "bye"), (30, "stop within 2")]),
     ],
 )
-def test_the_hook_comes_first_and_takes_from_the_grace_period(
+def test_the_pre_stop_hook_runs_first_within_the_grace_period(
     container: dict[str, Any], works: float, life: float, log: list[tuple[float, str]]
 ) -> None:
     @on_virtual_time

@@ -117,7 +117,7 @@ def test_missing_sources_are_named(variable: dict[str, Any], why: str) -> None:
         environment_of(container, SOURCES, {})
 
 
-def test_all_of_an_object_comes_before_single_variables() -> None:
+def test_env_precedes_env_from() -> None:
     container = {
         "envFrom": [{"prefix": "P_", "secretRef": {"name": "s"}}, {"configMapRef": {"name": "c"}}],
         "env": [{"name": "K", "value": "own $(P_K)"}],
@@ -130,5 +130,5 @@ def test_all_of_an_object_comes_before_single_variables() -> None:
     ("text", "expanded"),
     [("$(A)", "1"), ("$$(A)", "$(A)"), ("$$$(A)", "$1"), ("$(B)", "$(B)"), ("$(A", "$(A")],
 )
-def test_references_expand(text: str, expanded: str) -> None:
+def test_variable_references_are_expanded(text: str, expanded: str) -> None:
     assert expand(text, {"A": "1"}) == expanded

@@ -56,7 +56,7 @@ def test_each_way_to_the_machine_is_refused_unless_it_is_allowed(
     assert (tmp_path / host_access.NAME).stat().st_mode & 0o777 == 0o600
 
 
-def test_usual_pods_need_nothing(tmp_path: Path) -> None:
+def test_ordinary_pods_need_no_host_access(tmp_path: Path) -> None:
     capabilities = {"drop": ["ALL"], "add": ["NET_BIND_SERVICE"]}
     usual = pod(**context(capabilities=capabilities, privileged=False, runAsUser=0))
     assert refusal(tmp_path, usual, "foo") == ""

@@ -33,7 +33,7 @@ main.main
         ("x" * 400, "x" * 297 + "..."),
     ],
 )
-def test_the_last_words_are_those_of_an_error(tmp_path: Path, log: str, words: str) -> None:
+def test_the_last_lines_of_a_log_name_its_error(tmp_path: Path, log: str, words: str) -> None:
     path = tmp_path / "0.log"
     path.write_text(log)
     assert termination_message(path) == words

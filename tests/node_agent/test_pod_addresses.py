@@ -68,7 +68,7 @@ def test_a_file_that_cannot_be_read_gives_nothing(tmp_path: Path, content: str) 
     assert Addresses(tmp_path).pods == set()
 
 
-def test_addresses_of_pods_that_came_meanwhile_are_not_let_go(tmp_path: Path) -> None:
+def test_addresses_of_pods_created_meanwhile_are_not_released(tmp_path: Path) -> None:
     addresses = Addresses(tmp_path)
     for uid in ("gone", "there", "new"):
         addresses.allot(uid, SMALL, GATEWAY)
@@ -107,7 +107,7 @@ def test_subnets_that_are_taken_are_left_out() -> None:
 
 @pytest.mark.parametrize("start", [0, 1, 4095, 65535, 40503, 123456789])
 @pytest.mark.parametrize("half", ["10.0.0.0/9", "10.128.0.0/9"])
-def test_another_half_of_a_range_is_found_from_everywhere(start: int, half: str) -> None:
+def test_a_free_half_of_a_range_is_found_from_any_start(start: int, half: str) -> None:
     entries = [IPv4Network("172.16.0.0/12"), IPv4Network(half)]
     assert len(list(subnets.fitting_subnets(entries[0], entries, start))) > 5
 
@@ -224,7 +224,7 @@ async def test_the_subnet_is_one_that_neither_the_machine_nor_the_engine_has(
     assert IPv4Network(f"{config.address}/32").subnet_of(subnet)
 
 
-async def test_no_free_subnet_is_a_sentence(stage: Stage) -> None:
+async def test_a_missing_free_subnet_is_reported_in_one_sentence(stage: Stage) -> None:
     stage.engine.overlapping = ["10.0.0.0/8", "172.16.0.0/12"]
     with pytest.raises(StartFailed, match="docker network prune"):
         await stage.config(stage.runtime())

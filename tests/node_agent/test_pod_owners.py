@@ -74,7 +74,7 @@ DEFAULTED = {
          "another account", "another volume", "one more container", "of a set that is gone",
          "without an owner"],
 )  # fmt: skip
-async def test_a_pod_gets_the_program_of_its_owner_only_as_that_has_it(
+async def test_a_pod_runs_the_program_of_its_owner_only_unchanged(
     tmp_path: Path, spec: dict[str, Any], uid: str, kind: str, workload: str
 ) -> None:
     """Users who may create Pods must not run the owner's program with other arguments or rights."""

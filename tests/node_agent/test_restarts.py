@@ -20,7 +20,7 @@ def test_the_restart_policy_and_the_exit_code_decide(
     assert restarts(policy, code) is again
 
 
-def test_pauses_grow_and_a_long_run_ends_them() -> None:
+def test_restarts_back_off_until_a_long_run() -> None:
     backoff = Backoff()
     assert [backoff.pause(1.0) for _ in range(8)] == [0, 10, 20, 40, 80, 160, 300, 300]
     assert [backoff.pause(600.0), backoff.pause(1.0)] == [0, 10]

@@ -149,9 +149,7 @@ async def test_a_watch_can_begin_with_all_that_is_there(client: Client, namespac
     assert sorted(names_told) == names
 
 
-async def test_a_page_of_a_state_that_is_forgotten_is_refused(
-    client: Client, namespace: str
-) -> None:
+async def test_a_page_of_a_compacted_revision_is_refused(client: Client, namespace: str) -> None:
     path, query = CONFIG_MAPS.path(namespace), {"limit": "1", "continue": "bm90IGEgdG9rZW4"}
     with pytest.raises((Expired, BadRequest)):
         await client.raw("GET", path, query)
@@ -178,7 +176,7 @@ async def test_a_watch_from_long_ago_is_too_old_and_begins_anew(
         assert late.failure is None
 
 
-async def test_a_cache_that_begins_long_ago_has_all_that_is_there(
+async def test_a_cache_from_an_old_revision_has_all_objects(
     there: Place, client: Client, namespace: str
 ) -> None:
     names_told: set[str] = set()

@@ -94,7 +94,7 @@ def members(lease: Document) -> list[str] | None:
 
 @pytest.mark.sockets
 @pytest.mark.usefixtures("installed")
-async def test_each_cluster_is_one_managers_while_they_come_stop_and_die(
+async def test_each_cluster_has_one_manager_while_managers_start_stop_and_die(
     there: Place, client: Client, namespace: str, forks: Stable
 ) -> None:
     shared = Shared(client, namespace, audit_of(there))

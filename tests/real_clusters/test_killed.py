@@ -213,7 +213,7 @@ async def killing(plane: Killed, random: Random, longest: float) -> AsyncIterato
 
 
 @pytest.mark.parametrize("managers", [(), MANAGERS], ids=["the plane", "a manager"])
-async def test_a_kill_leaves_nothing_and_makes_nothing_twice(
+async def test_a_killed_manager_leaves_no_remnants_or_duplicates(
     managers: Sequence[str], tmp_path: Path
 ) -> None:
     random = Random(SEED)

@@ -36,7 +36,9 @@ from tests.real_clusters.upgrading import upgrade
 pytestmark = pytest.mark.sockets
 
 
-async def test_a_real_cluster_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_real_cluster_is_created_scaled_upgraded_and_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with living(tmp_path, monkeypatch) as (life, first):
         await create(life)
         await grow(life)

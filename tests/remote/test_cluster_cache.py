@@ -37,13 +37,11 @@ async def test_a_cluster_is_connected_as_soon_as_its_secret_and_its_server_are_t
         assert workload.contacts == 2
 
 
-async def test_not_connected_is_nothing_to_shout_about() -> None:
+async def test_a_missing_connection_is_not_logged_as_an_error() -> None:
     assert is_transient(NotConnected("yet"))
 
 
-async def test_a_server_that_is_not_up_yet_is_tried_ever_more_seldom_and_at_once_when_poked() -> (
-    None
-):
+async def test_connections_to_a_starting_server_back_off_until_a_trigger() -> None:
     async with running() as here:
         here.clusters["one"] = workload = Workload()
         workload.fault = Unreachable("connection refused")
@@ -66,7 +64,7 @@ async def test_a_server_that_is_not_up_yet_is_tried_ever_more_seldom_and_at_once
 
 
 @pytest.mark.parametrize("takes", [3, 20, 45, 120])
-async def test_a_server_that_comes_up_is_not_waited_for_much_longer(takes: int) -> None:
+async def test_a_starting_server_is_connected_soon(takes: int) -> None:
     async with running() as here:
         here.clusters["one"] = workload = Workload()
         workload.fault = Unreachable("connection refused")
@@ -219,7 +217,7 @@ async def test_a_new_kubeconfig_is_a_new_connection() -> None:
         assert here.clusters["one-b"].contacts == 1
 
 
-async def test_a_controller_hears_of_a_cluster_again_after_it_was_lost() -> None:
+async def test_a_reconnected_cluster_is_enqueued_again() -> None:
     keys_told: list[str] = []
 
     def keys(cluster: Key, change: Change) -> Iterable[Key]:
@@ -299,7 +297,7 @@ async def test_idle_clusters_cost_no_tasks() -> None:
         assert tasks[0] == tasks[1]
 
 
-async def test_a_fleet_on_a_bad_day_is_whole_again_when_it_is_calm() -> None:
+async def test_all_connections_recover_after_faults() -> None:
     async with running() as here:
         ways: list[Faults] = []
 

@@ -103,6 +103,6 @@ def test_a_secret_without_a_kubeconfig_is_refused() -> None:
             read(empty)
 
 
-def test_only_a_cluster_that_is_in_it_is_renewed(ca: KeyPair) -> None:
+def test_a_kubeconfig_without_its_cluster_is_not_renewed(ca: KeyPair) -> None:
     with pytest.raises(BadSecret, match='the kubeconfig has no cluster "c2"'):
         renewed_data(made(ca), "c2", ca, now=NOW)

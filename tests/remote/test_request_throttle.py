@@ -57,9 +57,7 @@ async def test_a_prompt_cluster_is_not_throttled() -> None:
     assert (server.asked, recovered) == (50, [])
 
 
-async def test_a_slow_cluster_is_asked_a_few_things_at_a_time_and_refuses_the_rest_at_once() -> (
-    None
-):
+async def test_a_slow_cluster_gets_few_concurrent_requests_and_the_rest_are_refused() -> None:
     server = Server(3)
     patient, _ = patience(server)
     async with asyncio.TaskGroup() as group:
@@ -73,9 +71,7 @@ async def test_a_slow_cluster_is_asked_a_few_things_at_a_time_and_refuses_the_re
     assert (await patient(READ)).status == 200
 
 
-async def test_at_a_cluster_that_is_asked_slowly_all_have_their_turn_up_to_a_length_of_line() -> (
-    None
-):
+async def test_requests_to_a_slow_cluster_are_queued_fairly_up_to_a_limit() -> None:
     server = Server(0.02)
     patient = RequestThrottle(RateLimited(server, qps=20, burst=30), Random(1), lambda: None)
     refused = 0
@@ -119,7 +115,7 @@ async def test_a_silent_cluster_is_left_alone_ever_longer_until_it_answers() -> 
     assert len(recovered) == number + 1
 
 
-async def test_a_cancelled_request_frees_its_place() -> None:
+async def test_a_cancelled_request_frees_its_slot() -> None:
     server = Server(5)
     patient, _ = patience(server)
     for _ in range(3 * MAX_IN_FLIGHT):

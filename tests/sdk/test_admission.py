@@ -171,7 +171,7 @@ async def test_an_authors_mistake_refuses_the_write_and_quotes_nothing(client: C
     assert message == denied("Sheet", why, 500)
 
 
-async def test_an_older_version_loses_nothing_on_the_way_there_and_back(client: Client) -> None:
+async def test_an_older_version_survives_a_round_trip(client: Client) -> None:
     key = Key("default", "one")
     await client.create(SHEETS, sheet(sheets=2, watermark="eagle"))
     old = await client.get(OLD_SHEETS, key)

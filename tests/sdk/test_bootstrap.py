@@ -29,7 +29,6 @@ from kapy.sdk import (
     add_bootstrap,
 )
 from kapy.testing.provider_bench import key, provider_bench
-from tests.sdk.bad_days import life
 from tests.sdk.bootstrap_scene import (
     FINALIZER,
     RESOURCE,
@@ -43,6 +42,7 @@ from tests.sdk.bootstrap_scene import (
     sheet,
 )
 from tests.sdk.paper_bootstrap import Letterhead, PaperBoot, PaperConfig
+from tests.sdk.provider_faults import life
 
 
 @pytest_asyncio.fixture
@@ -157,7 +157,7 @@ async def test_a_machine_learns_that_it_holds_the_lock() -> None:
         assert lost.lost
 
 
-async def test_data_is_made_once_and_its_owner_reference_restored(scene: Scene) -> None:
+async def test_data_is_created_once_and_its_owner_reference_restored(scene: Scene) -> None:
     bench = scene.bench
     await bench.cluster("blue", provisioned=True)
     await initialized(bench)
@@ -178,7 +178,7 @@ async def test_data_is_made_once_and_its_owner_reference_restored(scene: Scene) 
     assert await sheet(bench, "worker-0") == "join blue v1.34.0 in blue"
 
 
-async def test_a_status_that_was_lost_is_found_again(scene: Scene) -> None:
+async def test_a_lost_status_is_restored(scene: Scene) -> None:
     """A move or a restore brings objects without their status; the Machine remembers."""
     bench = scene.bench
     await bench.cluster("blue", provisioned=True)
@@ -248,7 +248,7 @@ async def test_a_certificate_that_is_not_there_yet_is_waited_for() -> None:
             assert await sheet(bench, "worker-0") == pair.certificate.decode()
 
 
-async def test_a_pools_data_is_made_anew_a_machines_never() -> None:
+async def test_data_of_a_pool_may_change_and_data_of_a_machine_never() -> None:
     async with provider_bench([RESOURCE]) as bench:
         letters = Letterhead(bench.clock)
         add_bootstrap(bench.runtime, RESOURCE, letters, finalizer=FINALIZER)

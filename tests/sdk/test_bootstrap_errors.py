@@ -29,7 +29,6 @@ from kapy.sdk import (
 from kapy.sdk.failures import ProviderMistake
 from kapy.testing.faults import Faults
 from kapy.testing.provider_bench import key, provider_bench
-from tests.sdk.bad_days import life, short_lives
 from tests.sdk.bootstrap_scene import (
     FINALIZER,
     RESOURCE,
@@ -42,6 +41,7 @@ from tests.sdk.bootstrap_scene import (
     sheet,
 )
 from tests.sdk.paper_bootstrap import Letterhead, PaperBoot, PaperConfig
+from tests.sdk.provider_faults import life, short_lives
 
 
 @pytest_asyncio.fixture
@@ -50,7 +50,7 @@ async def scene() -> AsyncIterator[Scene]:
         yield result
 
 
-async def test_another_kinds_secret_is_not_taken(scene: Scene) -> None:
+async def test_a_secret_of_another_kind_is_not_used(scene: Scene) -> None:
     bench = scene.bench
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "u", "controller": True}
     metadata: Document = {"name": "plane-0", "namespace": "default", "ownerReferences": [owner]}
@@ -126,7 +126,7 @@ class Restless(Letterhead):
         return BootstrapData(value=b"another one")
 
 
-async def test_a_machines_data_that_is_answered_anew_is_a_mistake_and_not_written() -> None:
+async def test_changed_data_of_a_machine_is_an_error_and_not_written() -> None:
     async with provider_bench([RESOURCE]) as bench:
         add_bootstrap(bench.runtime, RESOURCE, Restless(bench.clock), finalizer=FINALIZER)
         async with bench.running():
@@ -171,7 +171,7 @@ class Numbered(BootstrapProvider[Document]):
         return BootstrapData(value=f"{context.first} {Numbered.asked}".encode())
 
 
-async def test_a_provider_that_dies_after_any_write_makes_no_second_sheet() -> None:
+async def test_a_crash_after_any_write_causes_no_second_secret() -> None:
     add = partial(_add, provider=Numbered())
     for writes in range(1, 12):
         async with provider_bench([RESOURCE]) as bench:
@@ -190,7 +190,9 @@ async def test_a_provider_that_dies_after_any_write_makes_no_second_sheet() -> N
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_on_a_bad_day_each_machine_has_one_sheet_and_one_is_the_first(seed: int) -> None:
+async def test_under_faults_each_machine_has_one_secret_and_one_machine_is_the_first(
+    seed: int,
+) -> None:
     async with provider_bench([RESOURCE]) as bench:
         faults = Faults(bench.transport, seed=seed)
         async with life(bench, partial(_add, provider=Numbered()), faults):

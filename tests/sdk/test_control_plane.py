@@ -34,8 +34,8 @@ from kapy.sdk import (
 from kapy.testing.fake_core import reference
 from kapy.testing.faults import Faults
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
-from tests.sdk.bad_days import life, short_lives
 from tests.sdk.paper_plane import PLANE, PaperControlPlane, PaperService
+from tests.sdk.provider_faults import life, short_lives
 
 FINALIZER = "paper.example.dev/plane"
 RESOURCE = PaperControlPlane.RESOURCE
@@ -86,7 +86,7 @@ async def kubeconfig(bench: ProviderBench) -> Any:
     return load(b64decode(secret["data"]["value"]))
 
 
-async def test_a_control_plane_comes_up_and_tells_all_that_the_contract_asks_for(
+async def test_a_control_plane_reports_all_fields_of_the_contract(
     scene: Scene,
 ) -> None:
     bench = scene.bench

@@ -31,7 +31,6 @@ from kapy.sdk.machine_control_plane import (
 from kapy.testing.fake_core import reference
 from kapy.testing.faults import Faults
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
-from tests.sdk.bad_days import life, short_lives
 from tests.sdk.paper_stack import (
     CONFIGS,
     INFRA,
@@ -43,6 +42,7 @@ from tests.sdk.paper_stack import (
     PaperStacks,
     domains,
 )
+from tests.sdk.provider_faults import life, short_lives
 
 FINALIZER = "paper.example.dev/stack"
 KINDS = (STACKS, TEMPLATES, INFRA, CONFIGS)
@@ -193,7 +193,7 @@ async def test_a_rollout_replaces_one_machine_at_a_time(
         assert max(scene.hands.seen) == most
 
 
-async def test_labels_change_in_place_and_are_taken_away_again(scene: Scene) -> None:
+async def test_labels_are_added_and_removed_in_place(scene: Scene) -> None:
     bench = scene.bench
     await begin(bench)
     await scene.settled()
@@ -268,7 +268,7 @@ async def test_a_missing_template_is_reported_and_awaited() -> None:
         await scene.settled()
 
 
-async def test_owned_by_others_machines_are_left_alone() -> None:
+async def test_machines_of_other_owners_are_left_alone() -> None:
     async with stage() as scene:
         bench = scene.bench
         await begin(bench)
@@ -378,7 +378,7 @@ async def test_a_provider_that_dies_after_any_write_makes_no_machine_twice() -> 
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_on_a_bad_day_there_are_never_more_machines_than_there_may_be(seed: int) -> None:
+async def test_under_faults_the_limit_of_machines_holds(seed: int) -> None:
     async with provider_bench(KINDS) as bench:
         hands, stacks = Hands(bench), PaperStacks()
         faults = Faults(bench.transport, seed=seed)

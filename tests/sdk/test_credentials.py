@@ -200,7 +200,7 @@ async def test_a_secret_in_use_is_held_owned_and_labelled_for_moves_until_it_is_
         assert scene.land.released == {"default/red": "token-red", "default/rose": "token-red"}
 
 
-async def test_a_cluster_that_changes_its_account_lets_the_old_one_go() -> None:
+async def test_a_cluster_that_changes_its_account_releases_the_old_one() -> None:
     async with playing() as scene:
         for name in ("old", "new"):
             await scene.secret(name, f"token-{name}")
@@ -266,7 +266,7 @@ async def test_a_namespace_without_its_permission_is_refused_and_keeps_its_machi
         assert await scene.held(SECRETS, Key("vault", "shared")) == ([], [])
 
 
-async def test_secrets_and_identities_go_where_their_clusters_go() -> None:
+async def test_secrets_and_identities_are_moved_with_their_clusters() -> None:
     crds = [simple_crd(Cluster.RESOURCE), simple_crd(PAPER_CLUSTERS)]
     kinds = kinds_of([*crds, simple_crd(IDENTITIES, MOVE_HIERARCHY)])
     async with playing() as scene:
@@ -307,7 +307,7 @@ def is_cluster(planned_move: PlannedMove) -> bool:
         ),
     ],
 )
-async def test_without_credentials_nothing_is_made_and_nothing_held(
+async def test_without_credentials_nothing_is_created_or_held(
     kind: str, name: str, said: str
 ) -> None:
     async with playing() as scene:
@@ -351,7 +351,7 @@ def test_an_identity_allows_namespaces(spec: Document, *, allowed: bool) -> None
     assert is_allowed({"spec": spec}, "team-a", {"tier": "gold"}) is allowed
 
 
-async def test_many_at_once_sign_in_once() -> None:
+async def test_concurrent_users_share_one_login() -> None:
     entries: list[str] = []
 
     async def slowly(credential: Credential) -> str:

@@ -91,7 +91,7 @@ def _condition(message: str) -> Any:
 
 @pytest.mark.parametrize("case", EVERY)
 @pytest.mark.parametrize("how", ["fails", "waits"])
-async def test_words_that_differ_each_time_make_it_no_busier_and_others_wake_it(
+async def test_varying_messages_cause_no_extra_reconciles_and_foreign_changes_do(
     case: Each, how: str
 ) -> None:
     later = unsteady if case.question == "observe" else waiting

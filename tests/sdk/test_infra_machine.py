@@ -206,7 +206,7 @@ async def test_a_paused_cluster_stops_everything_even_deletion(scene: Scene) -> 
     assert not scene.cloud.looks
 
 
-async def test_a_machine_that_is_nobodys_is_left_alone_and_let_go(scene: Scene) -> None:
+async def test_a_machine_without_an_owner_is_left_alone_until_it_is_released(scene: Scene) -> None:
     document = {**MACHINE, "metadata": {"name": "lonely", "namespace": "default"}}
     document["metadata"]["finalizers"] = [FINALIZER]
     await scene.bench.client.create(RESOURCE, document)
@@ -362,7 +362,7 @@ async def test_annotations_and_the_format_of_boot_data_travel() -> None:
             assert cloud.formats == {"worker-0": "ignition"}
 
 
-async def test_a_machine_of_another_provider_is_not_let_go() -> None:
+async def test_a_machine_of_another_provider_is_not_released() -> None:
     async with provider_bench([RESOURCE]) as bench:
         add_infra_machine(bench.runtime, PaperMachine, Annotating(), finalizer=FINALIZER)
         async with bench.running():

@@ -216,7 +216,7 @@ async def test_a_changed_pool_makes_no_second_machine_after_lost_answers() -> No
         assert len((await bench.client.list(SHEETS, "default")).items) == 3
 
 
-async def test_machines_without_a_machine_are_let_go_too() -> None:
+async def test_infrastructure_machines_without_a_machine_are_released_too() -> None:
     async with provider_bench([POOLS, SHEETS]) as bench:
         machines = PoolMachines(bench.runtime, SHEETS, POOLS)
         async with bench.running():

@@ -259,7 +259,7 @@ async def test_claims_of_others_and_of_clusters_that_are_not_there_wait(scene: S
     assert await scene.addresses() == {"vm-1": "10.0.0.2"}
 
 
-async def test_protection_and_owners_come_back(scene: Scene) -> None:
+async def test_finalizers_and_owner_references_are_restored(scene: Scene) -> None:
     await scene.pool()
     await scene.claim("vm-0")
     await asyncio.sleep(1)

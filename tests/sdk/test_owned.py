@@ -87,7 +87,7 @@ async def message(bench: ProviderBench) -> str:
 
 
 @pytest.mark.parametrize("lossy", [False, True])
-async def test_each_slot_is_made_once_and_belongs_to_the_object(*, lossy: bool) -> None:
+async def test_each_slot_is_created_once_and_owned_by_the_object(*, lossy: bool) -> None:
     async with playing(Printer(), lossy=lossy) as bench:
         await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
         await asyncio.sleep(60)

@@ -14,7 +14,7 @@ from tests.stories.deployed import JOBS, STATEFUL_SETS, cluster, nodes_of, pods,
 SETS = Resource("apps", "v1", "replicasets", "ReplicaSet")
 
 
-async def test_a_pod_without_an_owner_waits_for_its_test() -> None:
+async def test_a_pod_without_an_owner_is_run_by_the_test() -> None:
     async with cluster() as (_, client):
         bare = {
             "apiVersion": "v1",
@@ -28,7 +28,7 @@ async def test_a_pod_without_an_owner_waits_for_its_test() -> None:
         assert "nodeName" not in pod["spec"]
 
 
-async def test_a_deployment_rolls_out_back_and_away() -> None:
+async def test_a_deployment_is_rolled_out_rolled_back_and_deleted() -> None:
     async with cluster() as (_, client):
         await client.create(DEPLOYMENTS, workload(DEPLOYMENTS, "web", replicas=4))
         await asyncio.sleep(1)
@@ -128,7 +128,7 @@ async def test_pods_wait_for_a_node_with_enough_resources() -> None:
         assert len({*nodes_of(await pods(client, "big"))} - {""}) == 3
 
 
-async def test_stateful_sets_and_jobs_are_done() -> None:
+async def test_stateful_sets_and_jobs_complete() -> None:
     async with cluster() as (_, client):
         await client.create(STATEFUL_SETS, workload(STATEFUL_SETS, "db", replicas=3))
         await client.create(JOBS, workload(JOBS, "once", completions=5, parallelism=2))

@@ -137,7 +137,7 @@ async def test_extensions_follow_the_life_of_a_cluster() -> None:
         assert lasting.calls() == ["beforeclusterdelete"] * 2
 
 
-async def test_an_extension_that_is_taken_away_holds_nothing_any_more() -> None:
+async def test_a_removed_extension_blocks_nothing() -> None:
     """It says no time at which it could be asked again, and more than a condition can hold."""
     message = "no room" + " and no grass" * 5000
     quota = Extension(quota=("BeforeClusterCreate", waits(1000, -1, message)))

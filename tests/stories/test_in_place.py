@@ -206,7 +206,7 @@ async def test_workers_stay_while_they_are_changed_one_by_one() -> None:
         assert (calls.count("machineset"), calls.count("update")) == (1, 6)
 
 
-async def test_where_none_may_be_missed_one_new_machine_makes_room() -> None:
+async def test_without_max_unavailable_a_new_machine_makes_room() -> None:
     updater = Updater(turns=0)
     async with herd(updater, surge=1) as story:
         before = await identities(story)
@@ -321,7 +321,7 @@ async def test_changes_that_an_extension_does_not_cover_cause_a_replacement() ->
         )
 
 
-async def test_a_gate_that_is_closed_meanwhile_is_reported() -> None:
+async def test_a_feature_gate_that_is_disabled_during_an_update_is_reported() -> None:
     """A Machine is left as it was when the gate was closed; it says so, and can be replaced."""
     updater = Updater()
     async with herd(updater, replicas=1, settings=CLOSED) as story:

@@ -136,7 +136,7 @@ FOREIGN_PATCH = {"uid": "other", "patchType": "JSONPatch", "patch": "W10="}
         ),
     ],
 )
-async def test_a_bad_one_breaks_its_rule(wrong: Wrong, rule: str, why: str) -> None:
+async def test_a_bad_extension_breaks_its_rule(wrong: Wrong, rule: str, why: str) -> None:
     results = {
         finding.rule: finding.why
         for finding in await check_extension(asking(wrong), own_catalog())
@@ -145,13 +145,13 @@ async def test_a_bad_one_breaks_its_rule(wrong: Wrong, rule: str, why: str) -> N
     assert why in results[rule], results
 
 
-async def test_an_answer_after_its_time_is_none() -> None:
+async def test_a_response_after_the_timeout_is_a_failure() -> None:
     findings = await check_extension(asking(as_it_is, delay=3), own_catalog())
     broken = [(finding.rule, finding.why) for finding in findings if not finding.holds]
     assert broken == [(ANSWERED, "there is no answer in the 2 s that it says itself")]
 
 
-async def test_who_never_answers_is_not_waited_for() -> None:
+async def test_an_extension_that_never_answers_times_out() -> None:
     with pytest.raises(NoAnswer, match="there is no answer within 30 s"):
         await check_extension(lambda _, __: asyncio.sleep(3600, Answer(200, b"")), own_catalog())
     broken = [

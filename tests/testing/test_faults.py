@@ -20,7 +20,7 @@ from tests.engine.fake_server import WIDGETS, FakeServer, widget
 KEY = Key("default", "a")
 
 
-async def test_a_lost_request_did_nothing_and_a_lost_answer_did() -> None:
+async def test_a_lost_request_is_not_executed_and_a_lost_response_is() -> None:
     server = FakeServer()
     with pytest.raises(Unreachable):
         await Client(Faults(server, Rates(lost_request=1))).create(WIDGETS, widget("a"))
@@ -30,7 +30,7 @@ async def test_a_lost_request_did_nothing_and_a_lost_answer_did() -> None:
     assert len(server.objects) == 1
 
 
-async def test_only_changes_of_what_is_there_conflict() -> None:
+async def test_only_changes_of_existing_objects_conflict() -> None:
     client = Client(Faults(FakeServer(), Rates(conflict=1)))
     await client.create(WIDGETS, widget("a"))
     await client.get(WIDGETS, KEY)
@@ -38,7 +38,7 @@ async def test_only_changes_of_what_is_there_conflict() -> None:
         await client.patch(WIDGETS, KEY, {"spec": {}})
 
 
-async def test_throttling_says_how_long_and_is_over_when_it_is_calm() -> None:
+async def test_throttling_has_a_retry_after_and_ends_with_the_faults() -> None:
     faults = Faults(FakeServer(), Rates(throttled=1))
     client = Client(faults)
     with pytest.raises(ApiError) as caught:
@@ -48,7 +48,7 @@ async def test_throttling_says_how_long_and_is_over_when_it_is_calm() -> None:
     await client.list(WIDGETS)
 
 
-async def test_a_stale_list_is_one_that_was_true_before() -> None:
+async def test_a_stale_list_shows_an_earlier_state() -> None:
     client = Client(Faults(FakeServer(), Rates(stale_list=1)))
     assert (await client.list(WIDGETS)).items == []
     await client.create(WIDGETS, widget("a"))
@@ -58,16 +58,14 @@ async def test_a_stale_list_is_one_that_was_true_before() -> None:
 @pytest.mark.parametrize(
     ("rates", "error"), [(Rates(watch_breaks=1), Unreachable), (Rates(watch_expires=1), Expired)]
 )
-async def test_watches_end_in_the_way_that_was_asked_for(
-    rates: Rates, error: type[Exception]
-) -> None:
+async def test_watches_end_in_the_requested_way(rates: Rates, error: type[Exception]) -> None:
     client = Client(Faults(FakeServer(), rates))
     async with client.watch(WIDGETS, resource_version="10") as events:
         with pytest.raises(error):
             await anext(events)
 
 
-async def test_the_same_seed_gives_the_same_day() -> None:
+async def test_the_same_seed_gives_the_same_faults() -> None:
     async def day(seed: int) -> list[str]:
         client = Client(Faults(FakeServer(), BAD_DAY, seed=seed))
         came = []

@@ -50,7 +50,7 @@ def test_frozen_documents_are_read_encoded_and_copied_like_others() -> None:
     assert frozen == PLAIN
 
 
-async def test_all_that_comes_through_a_frozen_transport_is_frozen() -> None:
+async def test_documents_of_a_frozen_transport_are_frozen() -> None:
     server = FakeServer()
     client = Client(Frozen(server))
     result = await client.create(WIDGETS, widget("a"))

@@ -110,7 +110,7 @@ asyncio_default_fixture_loop_scope = function
 
 
 @pytest.mark.sockets
-def test_a_project_of_somebody_else_tests_with_planes(tmp_path: Path) -> None:
+def test_another_project_can_test_with_planes(tmp_path: Path) -> None:
     for name, text in PROJECT.items():
         (tmp_path / name).write_text(text)
     plugins = ("-p", "kapy.testing.pytest_plugin", "-p", "pytest_asyncio.plugin")
@@ -152,7 +152,7 @@ async def test_a_decorated_test_needs_no_plugin() -> None:
         )
 
 
-async def test_the_machines_time_is_needed_to_serve() -> None:
+async def test_a_served_plane_needs_real_time() -> None:
     with pytest.raises(BadTestPlane, match="leave @on_virtual_time away"):
         async with plane(serve=True):
             pass
@@ -163,7 +163,7 @@ async def test_the_machines_time_is_needed_to_serve() -> None:
             await there.create([{"apiVersion": "a/v1", "kind": "Cloud", "metadata": {"name": "x"}}])
 
 
-async def test_what_is_no_extension_is_refused() -> None:
+async def test_an_invalid_extension_is_refused() -> None:
     with pytest.raises(BadTestPlane, match="json is no kapy"):
         async with plane(extensions={"x": "json"}):
             pass

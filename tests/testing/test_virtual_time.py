@@ -65,7 +65,7 @@ def test_a_deadlock_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
         runner.run(wait_forever())
 
 
-async def test_a_thread_is_run_at_once_so_that_time_does_not_pass_it_by() -> None:
+async def test_virtual_time_waits_for_threads() -> None:
     loop = asyncio.get_running_loop()
     sleeper = asyncio.timeout(1)
     async with sleeper:

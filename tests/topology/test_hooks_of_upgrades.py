@@ -271,7 +271,7 @@ def calls(
     return HookCalls(wanted, extension, memory or HookCache(), write)
 
 
-async def test_with_the_gate_closed_no_hook_is_called_or_pending() -> None:
+async def test_with_the_feature_gate_disabled_no_hook_is_called_or_pending() -> None:
     written: list[str] = []
     closed = calls(cluster(), None, written)
     assert await closed.before_cluster_create()
@@ -294,7 +294,7 @@ async def test_the_end_of_an_upgrade_is_reported_after_the_end_of_its_steps(earl
     assert (extension.asked, written) == ([], [])
 
 
-async def test_that_a_control_plane_is_initialized_is_reported_once() -> None:
+async def test_after_control_plane_initialized_is_called_once() -> None:
     written: list[str] = []
     extension = Extension()
     first = calls(cluster(), extension, written)

@@ -26,7 +26,7 @@ def test_a_template_that_is_replaced_gets_a_name_that_a_retry_computes_again() -
     )
 
 
-def test_names_are_those_of_one_cluster() -> None:
+def test_a_template_name_belongs_to_one_cluster() -> None:
     mine, other = cluster(), cluster({"metadata": {"uid": "another"}})
     assert prefixed_name("c-", mine, "T") == prefixed_name("c-", cluster(), "T")
     assert prefixed_name("c-", mine, "T") != prefixed_name("c-", other, "T")

@@ -53,7 +53,7 @@ def test_defaults_do_not_replace_values() -> None:
     ]
 
 
-def test_overrides_are_not_made_up() -> None:
+def test_values_without_an_override_have_none() -> None:
     variables, errors = default_variables([], DEFINED, PATH, create=False)
     assert (variables, errors) == ([], [])
 

@@ -105,7 +105,7 @@ async def test_a_failure_anywhere_is_answered_in_words(
 
 
 @on_virtual_time
-async def test_half_a_form_is_no_form() -> None:
+async def test_an_incomplete_form_is_refused() -> None:
     async with _visitor() as visitor:
         incoming = asyncio.Queue[dict[str, Any]]()
         page = await visitor.get("/")

@@ -202,7 +202,7 @@ async def test_forged_requests_are_refused() -> None:
 
 
 @on_virtual_time
-async def test_only_credentials_of_the_api_make_links() -> None:
+async def test_links_require_api_credentials() -> None:
     async with _farm() as (_, visitor):
         stranger = Visitor(visitor.pages)
         refused = await stranger.send("POST", "/links", b"{}", user=ANONYMOUS)

@@ -44,7 +44,7 @@ async def test_a_machine_gets_a_host_and_gives_it_back() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 @on_virtual_time
-async def test_cuts_at_every_command_make_no_second_claim(seed: int) -> None:
+async def test_connections_lost_at_any_command_cause_no_second_claim(seed: int) -> None:
     random = Random(seed)
     async with scene() as blue:
         for name in ("one", "two", "three"):
@@ -84,7 +84,7 @@ async def test_two_planes_share_no_host() -> None:
 
 
 @on_virtual_time
-async def test_a_host_that_a_restored_plane_believes_free_is_not_taken() -> None:
+async def test_a_host_that_is_free_only_in_a_restored_plane_is_not_claimed() -> None:
     async with scene() as blue:
         host = await blue.add_host("one")
         host.claim, host.booted = "a-later-claim plane default/later", "a-later-claim"
@@ -136,7 +136,7 @@ async def test_a_changed_host_key_is_reported_and_trusted_again_by_the_user() ->
 
 
 @on_virtual_time
-async def test_a_host_that_does_not_come_clean_is_in_quarantine_and_the_machine_goes() -> None:
+async def test_a_host_that_cannot_be_cleaned_is_quarantined_and_its_machine_is_deleted() -> None:
     async with scene() as blue:
         host = await blue.add_host("one")
         await blue.add_machine("worker")
@@ -157,7 +157,7 @@ async def test_a_host_that_does_not_come_clean_is_in_quarantine_and_the_machine_
 
 
 @on_virtual_time
-async def test_a_silent_host_lets_its_machine_go_and_is_cleaned_when_it_answers() -> None:
+async def test_a_machine_of_a_silent_host_is_deleted_and_the_host_is_cleaned_later() -> None:
     async with scene() as blue:
         host = await blue.add_host("one")
         await blue.add_machine("worker")
@@ -203,7 +203,7 @@ async def test_a_failed_boot_says_which_step_and_its_last_lines() -> None:
 
 
 @on_virtual_time
-async def test_a_slow_host_holds_up_no_other_one() -> None:
+async def test_a_slow_host_delays_no_other_host() -> None:
     async with scene() as blue:
         slow = await blue.add_host("a-slow")
         slow.delay = 40.0
@@ -220,7 +220,7 @@ async def test_a_slow_host_holds_up_no_other_one() -> None:
 
 @pytest.mark.parametrize("script", ["progress", "claim", "facts", "boot"])
 @on_virtual_time
-async def test_a_machine_is_carried_out_by_one_host_though_the_answer_is_lost(script: str) -> None:
+async def test_a_machine_boots_on_one_host_only_despite_a_lost_response(script: str) -> None:
     """A host that is silent before the boot can begin is left; afterwards it may run the machine."""
     async with scene() as blue:
         first = await blue.add_host("a-first")

@@ -45,7 +45,7 @@ def test_the_contracts_are_kept_with_no_more_rights_than_the_release_gives(tmp_p
 
 
 @pytest.mark.slow
-def test_clusters_machines_and_pools_come_through_bad_days(tmp_path: Path) -> None:
+def test_clusters_machines_and_pools_survive_injected_faults(tmp_path: Path) -> None:
     result = judged(EXAMPLES, tmp_path, "--faults", "2")
     assert result.return_value == 0, result.output
     assert "was never" not in result.output

@@ -20,7 +20,7 @@ from kapy.testing import on_virtual_time
 
 
 @on_virtual_time
-async def test_haproxy_serves_the_control_plane_before_it_starts_and_goes_with_the_cluster() -> None:
+async def test_haproxy_is_configured_before_the_control_plane_and_removed_with_the_cluster() -> None:
     haproxy = {"hostSelector": {"matchLabels": {"role": "balancer"}}, "port": 8443}
     async with scene(cluster={"haproxy": haproxy}) as blue:
         balancer = await blue.add_host("balancer")
@@ -48,7 +48,7 @@ async def test_haproxy_serves_the_control_plane_before_it_starts_and_goes_with_t
 
 
 @on_virtual_time
-async def test_failure_domains_are_those_of_all_hosts_of_the_moment() -> None:
+async def test_failure_domains_follow_the_current_hosts() -> None:
     def reports(*names: str) -> Callable[[HostCluster], bool]:
         return lambda current: tuple(domain.name for domain in current.status.failure_domains) == names
 
@@ -98,7 +98,7 @@ def test_addresses_of_version_6_are_in_brackets() -> None:
         ("v1.36.2", False, "admin.conf"),
     ],
 )
-def test_kube_vip_has_the_rights_that_there_are(version: str, first: bool, file: str) -> None:
+def test_kube_vip_uses_the_admin_kubeconfig_of_its_version(version: str, first: bool, file: str) -> None:
     pod = json.loads(kube_vip_pod(KubeVIP(interface="eth1"), "10.0.0.9", 6443, version, first=first))
     [volume] = pod["spec"]["volumes"]
     assert volume["hostPath"]["path"] == f"/etc/kubernetes/{file}"
@@ -114,7 +114,7 @@ def test_kube_vip_has_the_rights_that_there_are(version: str, first: bool, file:
     )
 
 
-async def test_the_address_of_kube_vip_goes_with_the_machine() -> None:
+async def test_the_address_of_kube_vip_is_removed_with_the_machine() -> None:
     host = PaperHost()
     try:
         shell = PaperShell(host)

@@ -39,7 +39,7 @@ servers
 """
 
 
-def test_ours_has_defaults_and_all_fields() -> None:
+def test_a_native_inventory_has_defaults_and_all_fields() -> None:
     first, two = read_inventory(OURS, "lab")
     assert first["metadata"]["namespace"] == "lab"
     assert first["metadata"]["labels"]["disk"] == "ssd"

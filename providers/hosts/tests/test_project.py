@@ -26,7 +26,7 @@ def test_a_module_uses_only_public_names_of_kapy(path: Path) -> None:
     assert {module for module in imports(path) if module.split(".")[0] == "kapy"} <= PUBLIC | {"kapy.cli.provider"}
 
 
-def test_one_module_knows_the_library_for_ssh() -> None:
+def test_only_one_module_imports_the_ssh_library() -> None:
     assert [path.name for path in SOURCE.glob("*.py") if "asyncssh" in imports(path)] == ["ssh.py"]
 
 

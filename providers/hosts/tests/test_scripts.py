@@ -124,7 +124,7 @@ async def test_a_file_that_was_begun_is_written_again_after_a_restart(host: Pape
     assert step_names([file_step("/etc/one", "x", "one")]) == {"00000": "one"}
 
 
-async def test_what_is_left_is_reported_and_the_claim_stays(host: PaperHost) -> None:
+async def test_remnants_are_reported_and_the_claim_stays(host: PaperHost) -> None:
     shell = PaperShell(host)
     await remote.claim(shell, "u1", "p", "o")
     await remote.start_boot(shell, "u1", archive(await steps()))
@@ -139,7 +139,7 @@ async def test_what_is_left_is_reported_and_the_claim_stays(host: PaperHost) -> 
     assert await remote.release(shell, "u1") == []
 
 
-async def test_a_kubelet_that_takes_its_time_is_waited_for(host: PaperHost) -> None:
+async def test_a_slow_kubelet_is_waited_for(host: PaperHost) -> None:
     shell = PaperShell(host)
     await remote.claim(shell, "u1", "p", "o")
     await remote.start_boot(shell, "u1", archive(await steps()))
@@ -165,7 +165,7 @@ async def test_a_kubelet_that_takes_its_time_is_waited_for(host: PaperHost) -> N
         ("etc/kubernetes/kubelet.conf", "x", "used"),
     ],
 )
-async def test_a_check_finds_what_it_is_for(host: PaperHost, path: str, content: str, check: str) -> None:
+async def test_each_check_reports_its_problem(host: PaperHost, path: str, content: str, check: str) -> None:
     place = host.root / path
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(content)
@@ -267,7 +267,7 @@ async def test_kubernetes_comes_from_an_archive_with_the_right_checksum_only(hos
     assert any(call.endswith("https://example.com/v1.34.0/amd64.tar.gz") for call in host.calls)
 
 
-async def test_packages_take_the_place_of_what_was_copied(host: PaperHost) -> None:
+async def test_packages_replace_copied_programs(host: PaperHost) -> None:
     shell = PaperShell(host)
     folder = host.path("/opt/kubernetes")
     folder.mkdir(parents=True)
@@ -294,7 +294,7 @@ async def test_packages_take_the_place_of_what_was_copied(host: PaperHost) -> No
         (Install(repository=Repository(url="https://example.com")), "apt-get"),
     ],
 )
-def test_what_an_installation_needs_is_checked_before(source: Install, tool: str) -> None:
+def test_tools_of_an_installation_are_checked_before_it(source: Install, tool: str) -> None:
     spec = HostMachineSpec(install=source)
     values = {"missing": f"haproxy {tool}", "runtime": "x", "cpus": "64", "memory": "64000", "disk": "64000"}
     results = machine_problems(Observed(values), spec, "v1.34.0", (), control_plane=False)
@@ -328,7 +328,7 @@ async def system_steps() -> list[BootStep]:
     return boot_steps(await boot_plan(SYSTEM, "cloud-config", system=True))
 
 
-async def test_users_clock_and_disks_are_set_up_and_taken_back(host: PaperHost) -> None:
+async def test_users_clock_and_disks_are_set_up_and_restored(host: PaperHost) -> None:
     shell = PaperShell(host)
     fstab, chrony = host.path("/etc/fstab"), host.path("/etc/chrony/chrony.conf")
     chrony.parent.mkdir()
@@ -433,7 +433,7 @@ async def test_a_connection_that_is_cut_changes_nothing(host: PaperHost, cut: in
     assert not host.path("/var/lib/kapy-hosts/boot").exists()
 
 
-async def test_a_disk_that_is_full_fails_the_upload_and_nothing_has_begun(host: PaperHost) -> None:
+async def test_a_full_disk_fails_the_upload_before_the_boot_begins(host: PaperHost) -> None:
     shell = PaperShell(host)
     tar = host.root / "bin/tar"
     tar.write_text("#!/bin/sh\necho 'tar: No space left on device' >&2\nexit 2\n")

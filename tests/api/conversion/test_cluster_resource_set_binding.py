@@ -5,7 +5,7 @@ from __future__ import annotations
 from kapy.api.conversion import convert
 
 
-def test_a_binding_with_nothing_in_it_is_null() -> None:
+def test_an_empty_binding_is_null() -> None:
     addons = "addons.cluster.x-k8s.io"
     old = {
         "apiVersion": f"{addons}/v1beta1",

@@ -34,7 +34,7 @@ def test_the_oldest_version_keeps_the_name_of_the_cluster_in_a_label() -> None:
 
 
 @pytest.mark.parametrize("label", ["c", "d"])
-def test_a_label_that_was_there_stays(label: str) -> None:
+def test_an_existing_label_is_kept(label: str) -> None:
     stored = claim("v1beta2", {"clusterName": "c", "poolRef": POOL}, labels={CLUSTER: label})
     old = convert(stored, f"{GROUP}/v1alpha1")
     assert old["metadata"]["labels"] == {CLUSTER: "c"}

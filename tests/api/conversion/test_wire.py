@@ -105,7 +105,7 @@ class Nested(Model):
     anything: Any = None
 
 
-def test_null_is_absent_and_within_a_list_or_map_the_zero_of_its_type() -> None:
+def test_null_is_an_absent_field_or_the_zero_value_of_an_item() -> None:
     document = {"parts": [None, {"name": None}], "words": {"a": None}, "one": None}
     read = normalize({**document, "anything": {"b": None}}, Nested)
     assert read == {"parts": [{}, {}], "words": {"a": ""}, "anything": {"b": None}}

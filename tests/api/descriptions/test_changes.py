@@ -65,7 +65,7 @@ def test_a_change_that_reaches_machines_in_place_is_reported(kind: str) -> None:
     assert without(IN_PLACE, describeds, *TEMPLATES[kind]) == []
 
 
-def test_effects_are_found() -> None:
+def test_every_effect_of_a_change_is_found() -> None:
     """The tests above examine the fields that they should."""
     of_deployment, of_plane = deployment_effects(), control_plane_effects()
     assert of_deployment["spec.template.spec.version"] == "rollout"

@@ -113,7 +113,7 @@ def test_a_valid_class_and_cluster_are_accepted_on_create_and_update() -> None:
     assert found(CLUSTER) == found(CLUSTER, CLUSTER) == []
 
 
-def test_a_class_is_refused_while_the_gate_is_closed() -> None:
+def test_a_class_is_refused_while_the_feature_gate_is_disabled() -> None:
     assert named(validate(CLASS)) == [("Forbidden", "spec")]
 
 
@@ -154,7 +154,7 @@ SCHEMA = "spec.variables[cpu].schema.openAPIV3Schema"
         ),
     ],
 )
-def test_a_class_names_the_field_that_is_wrong(path: str, value: Any, field: str) -> None:
+def test_an_error_of_a_class_names_the_field(path: str, value: Any, field: str) -> None:
     assert [name for _, name in found(changed(CLASS, **{path: value}))][:1] == [field]
 
 

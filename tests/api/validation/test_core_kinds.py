@@ -219,7 +219,7 @@ def test_invalid_changes_are_refused_on_update(
     ("kind", "gates"),
     [("MachinePool", FeatureGates(machine_pool=False)), ("ExtensionConfig", FeatureGates())],
 )
-def test_objects_of_a_closed_gate_are_refused(kind: str, gates: FeatureGates) -> None:
+def test_objects_of_a_disabled_feature_gate_are_refused(kind: str, gates: FeatureGates) -> None:
     assert found(GOOD[kind], gates=gates) == [("Forbidden", "spec")]
 
 

@@ -46,7 +46,7 @@ async def test_a_full_queue_loses_the_newest_lines(
     assert written == [b"0", b"1", b"2", b"5"]
 
 
-async def test_lines_that_a_disk_does_not_take_are_counted() -> None:
+async def test_lines_lost_to_a_full_disk_are_counted() -> None:
     lost: list[int] = []
 
     def full(lines: Sequence[bytes]) -> None:
@@ -65,7 +65,7 @@ def ticking(seconds: float = 1) -> Clock:
     return lambda: EPOCH + timedelta(seconds=seconds * next(looks))
 
 
-def test_a_full_file_is_put_aside_and_old_ones_are_dropped(tmp_path: Path) -> None:
+def test_a_full_log_file_is_rotated_and_old_files_are_deleted(tmp_path: Path) -> None:
     file = LogFile(tmp_path / "audit.log", Rotation(megabytes=1, backups=2), ticking())
     for _ in range(6):
         file.write([LINE])
@@ -91,7 +91,7 @@ def test_files_are_dropped_by_age(tmp_path: Path) -> None:
     assert "audit-old.log" not in names
 
 
-def test_a_file_that_is_there_is_continued(tmp_path: Path) -> None:
+def test_an_existing_log_file_is_appended_to(tmp_path: Path) -> None:
     path = tmp_path / "new" / "audit.log"
     for number in range(2):
         file = LogFile(path, Rotation(), ticking())

@@ -141,7 +141,7 @@ def test_an_unschedulable_pod_reports_the_reason(name: str) -> None:
     assert NodeSnapshot(nodes, pods).choose_node(wanted) == ("", expected)
 
 
-def test_pods_that_are_placed_together_count_for_each_other() -> None:
+def test_requests_of_pods_scheduled_together_add_up() -> None:
     room = NodeSnapshot([node("a", memory="8Gi"), node("b", memory="8Gi")], [])
     placed: list[Any] = [room.choose_node(pod(memory="5Gi"))[0] for _ in range(3)]
     assert placed == ["a", "b", ""]

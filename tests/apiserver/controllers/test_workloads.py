@@ -166,7 +166,7 @@ async def test_a_deployment_of_another_controller_gets_no_replica_sets(asking: A
     assert await the_pods(asking) == []
 
 
-async def test_services_lead_to_ready_pods_at_their_real_ports(asking: Asking) -> None:
+async def test_services_route_to_ready_pods_at_their_target_ports(asking: Asking) -> None:
     spec = {"selector": {"app": "web"}, "ports": [{"port": 443, "targetPort": "hook"}]}
     metadata = {"name": "web"}
     service = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}

@@ -93,7 +93,7 @@ async def test_text_that_go_reads_is_stored_as_go_reads_it(text: bytes, text_sto
         assert (await asking.get(f"{CONFIG_MAPS}/a"))["data"] == {"a": text_stored}
 
 
-async def test_fields_that_stand_twice_are_warned_about_and_the_last_one_counts() -> None:
+async def test_duplicate_fields_cause_warnings_and_the_last_one_counts() -> None:
     async with running() as asking:
         config_maps = await asking.create(CONFIG_MAPS, BEGINNING + b'{"a":"1","a":"2"}}')  # type: ignore[arg-type]
         assert config_maps["data"] == {"a": "2"}
@@ -149,7 +149,7 @@ PATCHES: list[tuple[str, Any]] = [
 ]
 
 
-async def test_a_patch_that_cannot_be_is_refused_and_changes_nothing() -> None:
+async def test_an_impossible_patch_is_refused_and_changes_nothing() -> None:
     async with running() as asking:
         before = await asking.create(CONFIG_MAPS, config_map("a"))
         for media, patch in PATCHES:
@@ -177,7 +177,7 @@ async def test_a_patch_that_cannot_be_is_refused_and_changes_nothing() -> None:
         "x",
     ],
 )
-async def test_options_of_a_deletion_have_types(options: Any) -> None:
+async def test_fields_of_delete_options_are_typed(options: Any) -> None:
     async with running() as asking:
         await asking.create(CONFIG_MAPS, config_map("a"))
         status, _ = await asking.ask("DELETE", f"{CONFIG_MAPS}/a", json.dumps(options).encode())
@@ -186,7 +186,7 @@ async def test_options_of_a_deletion_have_types(options: Any) -> None:
 
 
 @pytest.mark.parametrize("spec", [1, [], {"replicas": "x"}, {"replicas": 2**31}, {"replicas": 1.5}])
-async def test_a_scale_has_types(spec: Any) -> None:
+async def test_fields_of_a_scale_are_typed(spec: Any) -> None:
     scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}}
     async with running() as asking:
         before = await asking.create(GIZMOS, gizmo("a"))

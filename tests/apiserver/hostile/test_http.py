@@ -98,7 +98,9 @@ async def test_a_client_that_stalls_in_a_request_is_timed_out(
         assert (answer.status, answer.closed) == (status, True)
 
 
-async def test_dripping_bytes_do_not_hold_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_bytes_sent_slowly_do_not_keep_a_connection_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for head in ("FIRST_SECONDS", "HEAD_SECONDS"):
         monkeypatch.setattr(protocol, head, 0.3)
     async with wired() as wire, wire.talk() as talk:
@@ -173,14 +175,14 @@ async def test_requests_may_be_pipelined() -> None:
         assert [(await talk.answer()).status for _ in range(3)] == [200, 200, 404]
 
 
-async def test_head_is_an_answer_without_its_body() -> None:
+async def test_a_head_request_gets_no_body() -> None:
     async with wired() as wire, wire.talk() as talk:
         for path, status in ((b"/readyz", 200), (CONFIG_MAPS, 405), (b"/nothing", 404)):
             await talk.send(request(path, method=b"HEAD"))
             assert (await talk.answer(body=False)).status == status
 
 
-async def test_a_client_of_http_1_0_gets_its_answer_and_the_end() -> None:
+async def test_a_client_of_http_1_0_gets_a_response_and_a_closed_connection() -> None:
     async with wired() as wire:
         answer = await wire.say(b"GET /readyz HTTP/1.0\r\n\r\n")
         assert (answer.status, answer.closed) == (200, True)

@@ -54,7 +54,7 @@ async def begun(slow: Slow, count: int) -> list[str]:
 
 
 @pytest.mark.sockets
-async def test_each_user_has_one_place_and_users_take_turns() -> None:
+async def test_each_user_has_one_slot_and_users_take_turns() -> None:
     places, slow = LargeRequestQueue(), Slow()
     async with asyncio.TaskGroup() as group:
         for user, names in ((ANN, ("a1", "a2", "a3")), (BOB, ("b1", "b2")), (CID, ("c1",))):
@@ -88,7 +88,7 @@ async def test_too_many_waiting_requests_are_refused_except_for_superusers() -> 
 
 
 @pytest.mark.sockets
-async def test_a_cancelled_request_frees_its_place_when_its_thread_ends() -> None:
+async def test_a_cancelled_request_frees_its_slot_when_its_thread_ends() -> None:
     places, slow = LargeRequestQueue(), Slow()
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(places.run(ANN, slow.one(f"a{at}"))) for at in (1, 2, 3)]

@@ -89,7 +89,7 @@ async def test_a_write_beyond_the_limit_gets_429() -> None:
         ("POST", "/livez", "ann"),
     ],
 )
-async def test_other_requests_are_answered_meanwhile(method: str, target: str, token: str) -> None:
+async def test_requests_below_the_limit_are_answered(method: str, target: str, token: str) -> None:
     async with busy(Limits(mutating=2)) as calls, asyncio.TaskGroup() as group:
         body = config_map("b") if "dryRun" in target else None
         task = group.create_task(calls.call(method, target, body, token=token))
@@ -101,7 +101,7 @@ async def test_other_requests_are_answered_meanwhile(method: str, target: str, t
             assert (await task).status != 429
 
 
-async def test_places_are_free_again_after_the_responses() -> None:
+async def test_slots_are_released_after_the_responses() -> None:
     async with busy(Limits(mutating=1)) as calls:
         pass
     answer = await calls.call("PUT", f"{CONFIG_MAPS}/a0", config_map("a0"), token="ann")
@@ -109,7 +109,7 @@ async def test_places_are_free_again_after_the_responses() -> None:
     assert calls.server.max_in_flight.mutating.now == 0
 
 
-async def test_watches_take_no_places() -> None:
+async def test_watches_take_no_slots() -> None:
     async with busy(Limits(reading=1, mutating=1)) as calls, asyncio.TaskGroup() as group:
         for _ in range(3):
             target = f"{CONFIG_MAPS}?watch=true&timeoutSeconds=5"

@@ -81,7 +81,7 @@ async def test_a_certificate_of_another_name_or_authority_is_not_trusted() -> No
         assert hooks.received == {}
 
 
-async def test_configurations_count_from_the_write_on_to_their_deletion() -> None:
+async def test_webhook_configurations_apply_from_their_creation_to_their_deletion() -> None:
     async with serving() as hooks, plane() as asking:
         hooks.answers["/no"] = deny("no")
         await configure(asking, "validating", hook("a.hook.dev", f"{hooks.base}/no"))
@@ -91,7 +91,7 @@ async def test_configurations_count_from_the_write_on_to_their_deletion() -> Non
         assert not asking.server.context.admission.has_webhooks
 
 
-async def test_mutating_webhooks_come_in_order_and_the_result_is_typed_again() -> None:
+async def test_mutating_webhooks_are_called_in_order_and_their_result_is_validated() -> None:
     async with serving() as hooks, plane() as asking:
         hooks.answers["/b"] = patch({"op": "replace", "path": "/spec/color", "value": "blue"})
         hooks.answers["/a"] = patch({"op": "add", "path": "/spec/unknown", "value": 1})
@@ -123,7 +123,7 @@ async def test_later_webhooks_see_unknown_fields_that_are_not_stored() -> None:
         assert changed["metadata"]["generation"] == 2  # the object that was asked about differed
 
 
-async def test_an_update_without_a_revision_is_asked_about_before_it_is_refused() -> None:
+async def test_webhooks_are_called_before_an_update_without_a_revision_is_refused() -> None:
     async with serving() as hooks, plane() as asking:
         hooks.answers["/m"] = hooks.answers["/v"] = allow
         await asking.create(GIZMOS, gizmo("one"))
@@ -163,7 +163,7 @@ async def test_a_mutation_of_an_update_counts_as_a_change_and_is_validated() -> 
         assert (status, body["reason"]) == (422, "Invalid")
 
 
-async def test_an_update_that_changes_nothing_is_asked_about_too() -> None:
+async def test_webhooks_are_called_for_an_update_without_changes_too() -> None:
     async with serving() as hooks, plane() as asking:
         result = await asking.create(GIZMOS, gizmo("one"))
         hooks.answers["/a"] = allow
@@ -173,7 +173,7 @@ async def test_an_update_that_changes_nothing_is_asked_about_too() -> None:
         assert [document["operation"] for document in hooks.asked("/a")] == ["UPDATE"]
 
 
-async def test_only_webhooks_before_the_last_change_are_asked_again() -> None:
+async def test_only_webhooks_before_the_last_change_are_reinvoked() -> None:
     async with serving() as hooks, plane() as asking:
         hooks.answers["/a"] = hooks.answers["/c"] = allow
         hooks.answers["/b"] = patch({"op": "replace", "path": "/spec/color", "value": "blue"})
@@ -220,7 +220,9 @@ async def test_a_webhook_cannot_mutate_a_deletion() -> None:
         assert not await asking.gone(f"{GIZMOS}/one")
 
 
-async def test_validating_webhooks_are_asked_at_once_and_the_first_refusal_is_reported() -> None:
+async def test_validating_webhooks_are_called_in_parallel_and_the_first_refusal_is_reported() -> (
+    None
+):
     async with serving() as hooks, plane() as asking:
         both = asyncio.Barrier(2)
 
@@ -248,7 +250,7 @@ async def test_connections_are_kept_while_the_server_runs() -> None:
         assert (len(hooks.asked("/a")), len(hooks.connections)) == (3, 1)
 
 
-async def test_namespaces_are_selected_by_their_labels_and_their_own_by_the_new_ones() -> None:
+async def test_a_namespace_selector_uses_the_new_labels_of_a_written_namespace() -> None:
     async with serving() as hooks, plane() as asking:
         hooks.answers["/a"] = deny("no")
         rule = {
@@ -270,7 +272,7 @@ async def test_namespaces_are_selected_by_their_labels_and_their_own_by_the_new_
         assert (await asking.ask("POST", "/api/v1/nodes", node))[0] == 400, "in no namespace: asked"
 
 
-async def test_configurations_of_webhooks_are_never_asked_about() -> None:
+async def test_webhooks_are_never_called_for_webhook_configurations() -> None:
     async with serving() as hooks, plane() as asking:
         hooks.answers["/a"] = deny("no")
         rule = {
@@ -318,7 +320,7 @@ class Painted:
         return ()
 
 
-async def test_plug_ins_see_the_changes_of_webhooks_and_willing_webhooks_are_called_again() -> None:
+async def test_plug_ins_see_changes_of_webhooks_and_webhooks_may_be_reinvoked() -> None:
     """A webhook that wants to know is asked again, as the plug-in changed something after it."""
     async with serving() as hooks, plane(admission=(Painted(),)) as asking:
         hooks.answers["/paint"] = patch({"op": "replace", "path": "/spec/color", "value": "blue"})
@@ -333,7 +335,7 @@ async def test_plug_ins_see_the_changes_of_webhooks_and_willing_webhooks_are_cal
         assert [item["metadata"]["labels"]["color"] for item in objects] == ["red", "blue"]
 
 
-async def test_a_configuration_that_comes_meanwhile_is_for_the_next_request() -> None:
+async def test_a_new_webhook_configuration_applies_from_the_next_request() -> None:
     async with serving() as hooks, plane() as asking:
         blue = patch({"op": "replace", "path": "/spec/color", "value": "blue"})
 
@@ -351,7 +353,7 @@ async def _awaited(answer: Document | Awaitable[Document]) -> Document:
     return answer if isinstance(answer, dict) else await answer
 
 
-async def test_reviews_and_tokens_are_asked_about() -> None:
+async def test_webhooks_are_called_for_reviews_and_tokens() -> None:
     rule = {"apiVersions": ["v1"], "operations": ["CREATE"]}
     reviews = {"apiGroups": ["authorization.k8s.io"], "resources": ["selfsubjectaccessreviews"]}
     tokens = {"apiGroups": [""], "resources": ["serviceaccounts/token"]}
@@ -379,7 +381,7 @@ async def test_reviews_and_tokens_are_asked_about() -> None:
         ]
 
 
-async def test_a_token_is_given_out_as_a_webhook_changed_the_request() -> None:
+async def test_a_token_is_issued_as_a_webhook_changed_the_request() -> None:
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
     rules = [{**rule, "resources": ["serviceaccounts/token"]}]
     async with serving() as hooks, plane() as asking:

@@ -42,7 +42,7 @@ def patched(**answer: Any) -> Document:
         (["v1", "v1beta1"], "v1"),
     ],
 )
-async def test_the_first_version_that_is_known_is_spoken(versions: list[str], version: str) -> None:
+async def test_the_first_known_review_version_is_used(versions: list[str], version: str) -> None:
     async with serving() as hooks, plane() as me:
         hooks.answers["/x"] = lambda _: {"allowed": True}
         document = hook("a.hook.dev", f"{hooks.base}/x", admissionReviewVersions=versions)

@@ -129,7 +129,7 @@ async def test_immutable_metadata_survives_a_conversion(metadata: Document, sent
         assert body["message"].startswith(f"{about} {sentence}")
 
 
-async def test_other_metadata_is_put_back_but_labels_and_annotations_are_taken() -> None:
+async def test_a_conversion_may_change_only_labels_and_annotations_of_the_metadata() -> None:
     async with serving() as hooks, plane() as asking:
         await ready(asking, hooks)
         await asking.create(V1, thing("v1", "a", "one"))

@@ -27,7 +27,7 @@ async def test_work_is_done_once_all_conversions_are_known() -> None:
     assert request == [("a", "v2"), ("b", "v2")]
 
 
-async def test_conversions_that_never_settle_end() -> None:
+async def test_an_endless_series_of_conversions_ends() -> None:
     conversions, turns = ConversionCache(), iter(range(1000))
 
     async def convert(document: Any, version: str) -> Any:

@@ -115,7 +115,7 @@ ANSWERS: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("what", ANSWERS)
-async def test_an_answer_is_bounded_and_its_nonsense_is_a_refusal(
+async def test_an_admission_response_is_bounded_and_an_invalid_one_is_a_refusal(
     what: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(webhook_client, "_ANSWER_LIMIT", 1 << 16)
@@ -162,7 +162,7 @@ CONVERSIONS: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("what", CONVERSIONS)
-async def test_a_conversion_is_bounded_and_its_nonsense_a_failure(
+async def test_a_conversion_response_is_bounded_and_an_invalid_one_is_a_failure(
     what: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(webhook_client, "_ANSWER_LIMIT", 1 << 16)
@@ -204,7 +204,7 @@ async def test_a_conversion_is_bounded_and_its_nonsense_a_failure(
         "",
     ],
 )
-async def test_a_url_that_is_no_webhook_s_is_refused(url: str) -> None:
+async def test_an_invalid_webhook_url_is_refused(url: str) -> None:
     async with plane() as asking:
         document = {"metadata": {"name": "hooks"}, "webhooks": [hook("a.hook.dev", url)]}
         for role in ("validating", "mutating"):

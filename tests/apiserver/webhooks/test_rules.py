@@ -237,7 +237,7 @@ NOBODY = cel_authorizer(None, User("nobody"))
         ),
     ],
 )
-def test_a_condition_asks_the_authorizer(expression: str, question: Attributes) -> None:
+def test_a_match_condition_may_call_the_authorizer(expression: str, question: Attributes) -> None:
     questions: list[Attributes] = []
 
     def authorize(attributes: Attributes) -> str:
@@ -307,7 +307,7 @@ def test_a_v1_response_needs_kind_and_version() -> None:
         parse_response({"response": {"uid": "a"}}, "a", "mutating", "v1")
 
 
-def test_an_answer_in_v1beta1_is_taken_as_it_is() -> None:
+def test_a_v1beta1_response_is_accepted_unchanged() -> None:
     response = {"uid": "other", "allowed": True, "patch": "W10="}
     mutated = parse_response({"response": response}, "a", "mutating", "v1beta1")
     assert (mutated.allowed, mutated.patch, mutated.patch_type) == (True, b"[]", "JSONPatch")

@@ -112,7 +112,7 @@ def message(value: Document) -> str:
     return str(item["message"])
 
 
-async def test_a_certificate_gets_its_secret_whenever_its_issuer_comes() -> None:
+async def test_a_certificate_gets_its_secret_once_its_issuer_exists() -> None:
     async with plane() as client:
         await client.create(CERTIFICATES, certificate())
         waiting = await when(
@@ -161,7 +161,7 @@ async def test_a_certificate_is_renewed_in_time_and_its_authority_stays() -> Non
         assert moment(second["status"]["notAfter"]) > moment(first["status"]["notAfter"])
 
 
-async def test_other_wishes_and_a_lost_secret_are_issued_anew() -> None:
+async def test_a_changed_request_or_a_lost_secret_causes_a_new_certificate() -> None:
     async with plane() as client:
         await client.create(ISSUERS, issuer())
         await client.create(CERTIFICATES, certificate())
@@ -307,7 +307,7 @@ async def test_annotated_webhooks_and_conversions_get_the_current_ca_bundle() ->
         await when(client, WEBHOOKS, guard, lambda item: bundles(item) == {second})
 
 
-async def test_a_secret_itself_is_trusted_where_it_allows_it() -> None:
+async def test_a_ca_bundle_is_injected_from_a_secret_that_allows_it() -> None:
     async with plane() as client:
         held = document(SECRETS, PAIR, data={"ca.crt": b64encode(b"trusted").decode()})
         await client.create(SECRETS, held)

@@ -48,7 +48,7 @@ def test_the_account_of_an_extension_reads_and_writes_one_secret(
     assert released["Role"]["rules"][1]["verbs"] == ["create"]
 
 
-def test_only_core_calls_it(released: dict[str, Document]) -> None:
+def test_only_the_core_manager_may_call_an_extension(released: dict[str, Document]) -> None:
     (rule,) = released["NetworkPolicy"]["spec"]["ingress"]
     (caller,) = rule["from"]
     labels = {"cluster.x-k8s.io/provider": "cluster-api"}

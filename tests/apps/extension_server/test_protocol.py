@@ -153,7 +153,7 @@ CHUNKED = f"POST {CREATE} HTTP/1.1\r\nhost: e\r\ntransfer-encoding: chunked\r\n\
         (post(CREATE, BODY, "content-length: 3"), 400, b"this is no HTTP request", True),
     ],
 )
-async def test_responses_of_an_extension_server(
+async def test_requests_get_the_right_status(
     request_: bytes, status: int, part: bytes, closed: bool
 ) -> None:
     connection = Connection()
@@ -180,7 +180,7 @@ async def test_expect_100_continue_is_answered() -> None:
 
 
 @pytest.mark.parametrize("begun", [b"", post(CREATE), post(CREATE)[:-1], b"POST /"])
-async def test_a_connection_that_brings_nothing_is_closed(begun: bytes) -> None:
+async def test_a_connection_without_a_request_is_closed(begun: bytes) -> None:
     connection = Connection()
     await connection.send(begun)
     whole = begun == post(CREATE)
@@ -191,7 +191,7 @@ async def test_a_connection_that_brings_nothing_is_closed(begun: bytes) -> None:
     assert connection.transport.closed
 
 
-async def test_a_call_under_way_is_no_idleness() -> None:
+async def test_a_connection_with_a_running_call_is_not_idle() -> None:
     connection = Connection()
     connection.may.clear()
     await connection.send(post(CREATE))

@@ -54,7 +54,7 @@ async def served(folder: Path) -> AsyncIterator[tuple[list[str], Callable[[], li
 
 
 @pytest.mark.sockets
-async def test_a_change_is_served_and_a_mistake_is_not(tmp_path: Path) -> None:
+async def test_changed_sources_are_served_unless_they_have_an_error(tmp_path: Path) -> None:
     part = tmp_path / "part.py"
     part.write_text('NAME = "first"')
     async with served(tmp_path) as (messages, log):
@@ -68,7 +68,7 @@ async def test_a_change_is_served_and_a_mistake_is_not(tmp_path: Path) -> None:
 
 
 @pytest.mark.sockets
-async def test_a_program_that_dies_is_tried_again_after_a_change(tmp_path: Path) -> None:
+async def test_a_program_that_exits_is_started_again_after_a_change(tmp_path: Path) -> None:
     part = tmp_path / "part.py"
     part.write_text('NAME = "dies"')
     async with served(tmp_path) as (messages, log):

@@ -154,7 +154,7 @@ async def test_a_key_of_another_certificate_is_refused(tmp_path: Path) -> None:
         await certificate_in(tmp_path, ["localhost"], loop_clock())
 
 
-async def test_half_of_a_new_pair_is_waited_out(tmp_path: Path) -> None:
+async def test_a_new_certificate_is_not_loaded_before_its_key(tmp_path: Path) -> None:
     given(tmp_path, "theirs")
     certificate = SuppliedCertificate(tmp_path, loop_clock())
     key = tmp_path / "tls.key"

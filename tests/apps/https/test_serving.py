@@ -96,7 +96,7 @@ async def test_calls_under_way_finish_when_it_stops(tmp_path: Path) -> None:
 
 
 @pytest.mark.sockets
-async def test_idle_connections_keep_no_call_out(
+async def test_idle_connections_do_not_block_calls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit = ConnectionLimit(16)

@@ -68,7 +68,7 @@ def without_privileges(labels: dict[str, str]) -> dict[str, str]:
 
 
 @NAMES
-def test_an_api_server_asks_our_webhooks_when_it_asks_upstreams(name: str) -> None:
+def test_the_webhooks_are_called_for_the_same_requests_as_upstreams(name: str) -> None:
     ours, theirs = webhooks(printed(name)), webhooks(released(name))
     assert ours == theirs
 
@@ -199,7 +199,7 @@ def without_notes(document: Document) -> Document:
     return {**document, "metadata": metadata}
 
 
-def test_the_pod_that_makes_containers_has_the_engines_socket_where_it_is_asked_for() -> None:
+def test_the_pod_of_the_docker_backend_mounts_the_engine_socket_on_request() -> None:
     name, socket = "infrastructure-dev", "/run/podman/podman.sock"
     objects = components_of(name, engine_socket=socket)
     pod, container = manager(objects)
@@ -233,7 +233,7 @@ def test_a_socket_that_cannot_be_mounted_is_refused(name: str, socket: str, said
     assert said in result.output
 
 
-def test_a_release_has_the_socket_that_was_asked_for(tmp_path: Path) -> None:
+def test_a_release_mounts_the_requested_socket(tmp_path: Path) -> None:
     arguments = ["--release", str(tmp_path), "--engine-socket", "/run/engine.sock"]
     result = CliRunner().invoke(components, ["infrastructure-dev", *arguments])
     assert result.exit_code == 0, result.output

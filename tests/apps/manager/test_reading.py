@@ -74,7 +74,7 @@ async def server() -> AsyncIterator[Server]:
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
-async def test_secrets_and_config_maps_of_clusters_only_are_kept(program: Program) -> None:
+async def test_only_secrets_and_config_maps_of_clusters_are_cached(program: Program) -> None:
     async with server() as here:
         far = Far(here)
         runtime = Runtime.on(far, clock=loop_clock())

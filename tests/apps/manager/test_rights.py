@@ -30,7 +30,7 @@ UNUSED = {
 """Granted rights that no flow here uses, each with the reason."""
 
 
-async def test_every_flow_does_with_these_rights_and_needs_them_all() -> None:
+async def test_the_managers_need_exactly_their_permissions() -> None:
     async with separate(Network(ext=Extension())) as here:
         await clear_away(here)
         result = story(here.client)

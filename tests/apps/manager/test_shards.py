@@ -201,7 +201,7 @@ def is_applied(resource_set: ClusterResourceSet) -> bool:
     return is_true(resource_set.status.conditions, "ResourcesApplied")
 
 
-async def test_clusters_live_while_managers_come_and_go() -> None:
+async def test_clusters_are_reconciled_while_managers_start_and_stop() -> None:
     async with managers() as (here, story):
         value = here.start("one")
         here.start("two")

@@ -80,7 +80,7 @@ def test_an_empty_plan_exits_with_0(files: Path, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("output", ["text", "yaml"])
-def test_a_plan_is_for_people_and_for_programs(
+def test_a_plan_is_printed_as_text_or_json(
     output: str, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["plan", "--offline", "-f", str(files), "-o", output]) == 2
@@ -209,7 +209,7 @@ def test_a_file_is_read_before_the_management_cluster_is_searched(
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_a_plan_spins_on_a_terminal_only(
+def test_a_plan_shows_progress_on_a_terminal_only(
     files: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,

@@ -147,7 +147,7 @@ async def test_a_paused_cluster_is_changed_and_nothing_follows() -> None:
         assert not stage.rollouts
 
 
-async def test_a_machine_deployment_without_a_class_is_foretold_too() -> None:
+async def test_a_machine_deployment_without_a_class_is_predicted_too() -> None:
     async with plane() as running:
         obj = next(
             document

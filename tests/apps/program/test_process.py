@@ -284,7 +284,7 @@ class Wire:
 
 
 @pytest.mark.sockets
-async def test_connections_to_a_vanished_host_cost_no_lease(
+async def test_a_vanished_host_costs_no_lease(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with ground() as here:
@@ -305,7 +305,7 @@ async def test_connections_to_a_vanished_host_cost_no_lease(
 
 
 @pytest.mark.sockets
-async def test_the_pace_is_as_the_flags_say() -> None:
+async def test_flags_set_the_client_rate_limit() -> None:
     flags = {"kube-api-qps": ("70",), "kube-api-burst": ("90",), "health-addr": ("0",)}
     options = replace(parse_options("core", flags), diagnostics="0")
     manager = replace(manager_at("http://127.0.0.1:9"), options=options)

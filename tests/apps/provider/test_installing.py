@@ -31,7 +31,7 @@ WEBHOOKS = Resource(
 )
 
 
-async def test_kinds_are_missed_until_they_are_installed() -> None:
+async def test_missing_kinds_are_reported_until_they_are_installed() -> None:
     server = Server.open(None, clock=loop_clock())
     async with run_services(server=server.run):
         client = Client(server.transport(ADMIN))
@@ -46,7 +46,7 @@ async def test_kinds_are_missed_until_they_are_installed() -> None:
     server.close()
 
 
-async def test_webhooks_come_and_go_with_the_program() -> None:
+async def test_webhook_configurations_exist_while_the_program_runs() -> None:
     server = Server.open(None, clock=loop_clock())
     provider = replace(PAPER, admission=Rulebook(KindRules(SheetMachine)))
     async with run_services(server=server.run):

@@ -42,7 +42,7 @@ def test_every_version_has_its_schema_and_one_is_stored() -> None:
     assert "conversion" not in crd["spec"]
 
 
-def test_a_release_has_the_provider_asked() -> None:
+def test_a_release_configures_its_conversion_webhook() -> None:
     (crd,) = [
         component
         for component in components_of(SHEET_MILL, "v0.1.0")

@@ -67,7 +67,7 @@ class Ends:
         raise AssertionError
 
 
-async def test_a_request_and_its_reply_cross_as_they_are() -> None:
+async def test_a_request_and_its_reply_are_transferred_unchanged() -> None:
     ends = Ends()
     body: Document = {"a": [1, None, {"b": "c"}]}
     request = Request("PATCH", "/document", {"q": "1"}, {"content-type": "x"}, body)
@@ -82,7 +82,7 @@ async def test_a_request_and_its_reply_cross_as_they_are() -> None:
     )
 
 
-async def test_bytes_cross_as_bytes() -> None:
+async def test_bytes_are_transferred_unchanged() -> None:
     ends = Ends()
     reply = await ends.near.ask("api", Request("POST", "/bytes", body=b"\xfe\x00"))
     assert reply.body == b"\x00\xff"

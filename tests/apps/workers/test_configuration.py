@@ -12,7 +12,7 @@ from kapy.engine.options import ManagerOptions
 from kapy.kube.regexp import compile_pattern
 
 
-def test_a_configuration_arrives_as_it_is() -> None:
+def test_a_configuration_is_transferred_unchanged() -> None:
     controllers = ControllerConfig(
         manager=ManagerOptions(
             namespace="a",
@@ -39,6 +39,6 @@ def test_a_configuration_arrives_as_it_is() -> None:
     assert there.controllers.disabled_managers == {"infrastructure-dev"}
 
 
-def test_a_number_of_processes_is_taken_as_it_is() -> None:
+def test_a_number_of_processes_is_used_unchanged() -> None:
     assert process_count(5) == 5
     assert 1 <= process_count("auto") <= 3

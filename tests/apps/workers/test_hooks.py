@@ -46,7 +46,7 @@ def connected(extension: Extension) -> tuple[HooksOverChannel, Channel]:
     return HooksOverChannel(worker), plane
 
 
-async def test_call_and_answer_cross_as_they_are() -> None:
+async def test_a_call_and_its_response_are_transferred_unchanged() -> None:
     extension = Extension()
     post, _ = connected(extension)
     answer = await post(CLIENT, "https://extension.example.com/hook", b"\xfe{}")
@@ -60,7 +60,7 @@ async def test_a_worker_reports_an_unresponsive_extension_like_the_plane() -> No
         await post(CLIENT, "https://extension.example.com/silent", b"")
 
 
-async def test_a_plane_that_has_ended_is_no_answer() -> None:
+async def test_a_call_through_a_plane_that_has_ended_fails() -> None:
     post, plane = connected(Extension())
     plane.end()
     with pytest.raises(NoAnswer, match="has ended"):

@@ -128,7 +128,9 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self").exists(), reason="process
 
 
 @needs_proc
-async def test_a_worker_killed_while_clusters_are_made_leaves_nothing_twice(tmp_path: Path) -> None:
+async def test_a_worker_killed_while_clusters_are_created_duplicates_nothing(
+    tmp_path: Path,
+) -> None:
     with plane(tmp_path) as running:
         first = running.running_worker()
         async with client_of(running) as client:

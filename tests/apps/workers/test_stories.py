@@ -161,7 +161,7 @@ def check(objects: dict[str, Counter[str]]) -> None:
 
 
 @pytest.mark.parametrize("after", [0.0, 0.05, 0.1, 0.15])
-async def test_a_worker_killed_in_the_middle_leaves_nothing_twice(after: float) -> None:
+async def test_a_worker_killed_during_its_work_duplicates_nothing(after: float) -> None:
     """after: seconds since the last cluster was posted."""
     async with stage() as here:
         await here.until_divided()
@@ -178,7 +178,7 @@ async def test_a_worker_killed_in_the_middle_leaves_nothing_twice(after: float) 
         check(await here.objects())
 
 
-async def test_the_others_have_the_clusters_of_a_worker_that_does_not_start_again() -> None:
+async def test_clusters_of_a_worker_that_cannot_start_move_to_the_others() -> None:
     async with stage() as here:
         await here.until_divided()
         here.workers.refuses = True
@@ -225,7 +225,7 @@ async def test_metrics_of_workers_are_on_the_page_of_the_plane() -> None:
         )
 
 
-async def test_others_need_not_wait_for_the_lease_of_a_worker_that_died() -> None:
+async def test_the_lease_of_a_dead_worker_is_released_at_once() -> None:
     async with stage() as here:
         await here.until_divided()
         here.workers.refuses = True
@@ -244,7 +244,7 @@ async def test_a_plane_takes_a_deleted_lease_again() -> None:
         assert (await here.plane.client.get(LEASES, key))["spec"]["holderIdentity"] == "plane"
 
 
-async def test_auto_has_workers_from_a_number_of_clusters_on(
+async def test_auto_starts_workers_above_a_number_of_clusters(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("kapy.apps.workers.configuration.usable_cores", lambda: 2)

@@ -23,7 +23,7 @@ def configured(text: str) -> Config:
         return load(file.name, environ)
 
 
-def test_an_entry_of_the_file_takes_a_predefined_provider_s_place() -> None:
+def test_a_configured_provider_replaces_a_predefined_one() -> None:
     text = """
     Providers:
     - {name: aws, type: InfrastructureProvider, url: "${HOME}/infrastructure-aws/v1.0.0/c.yaml"}
@@ -38,7 +38,7 @@ def test_an_entry_of_the_file_takes_a_predefined_provider_s_place() -> None:
 
 
 @pytest.mark.parametrize("kind", ProviderType)
-def test_a_provider_of_any_type_can_be_had(kind: ProviderType) -> None:
+def test_providers_of_every_type_can_be_configured(kind: ProviderType) -> None:
     name = "cluster-api" if kind is ProviderType.CORE else "herd"
     config = configured(f"providers: [{{name: {name}, type: {kind.value}, url: /a/b/latest/c}}]")
     assert config.provider(name, kind).url == "/a/b/latest/c"
@@ -190,7 +190,7 @@ def test_wrong_image_settings_are_reported(text: str, said: str) -> None:
         ("{externallyProvisioned: 'F'}", (DEFAULT_URL, DEFAULT_VERSION, DEFAULT_TIMEOUT, False)),
     ],
 )
-def test_cert_manager_is_the_usual_one_or_the_file_s(
+def test_cert_manager_is_the_default_or_the_configured_one(
     text: str, expected: tuple[object, ...]
 ) -> None:
     manager = configured(f"cert-manager: {text}").cert_manager

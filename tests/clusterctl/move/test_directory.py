@@ -106,7 +106,7 @@ async def test_existing_objects_stay_unchanged(sides: Sides, folder: Path) -> No
 
 @pytest.mark.parametrize("at", [3, 15, 28, 40])
 @pytest.mark.parametrize("resume", [True, False], ids=["resume", "rollback"])
-async def test_a_killed_restoring_is_ended_either_way(
+async def test_a_killed_restore_can_be_completed_or_undone(
     sides: Sides, folder: Path, at: int, resume: bool
 ) -> None:
     source, target = sides
@@ -141,7 +141,7 @@ def _there(path: Path) -> bool:
     return path.exists()
 
 
-async def test_a_killed_saving_leaves_nothing_paused(sides: Sides, folder: Path) -> None:
+async def test_a_killed_save_leaves_nothing_paused(sides: Sides, folder: Path) -> None:
     source, _ = sides
     await load(source, fleet.cluster("a"))
     path = folder.parent / "save.jsonl"

@@ -121,7 +121,7 @@ async def judge(
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-async def test_every_move_that_is_killed_can_be_ended(tmp_path: Path, part: int) -> None:
+async def test_every_killed_move_can_be_completed_or_undone(tmp_path: Path, part: int) -> None:
     length = await requests_of_a_move(tmp_path)
     cases = list(product(range(length), (False, True), (False, True)))
     chosen = cases[part::PARTS] if SOAK else Random(7).sample(cases, SAMPLE)

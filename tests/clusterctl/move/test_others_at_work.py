@@ -158,7 +158,7 @@ async def test_a_controller_that_ignores_the_pause_is_reported_and_the_move_undo
     assert (source_objects, await everything(target)) == (before, {})
 
 
-async def test_a_controller_that_makes_things_again_is_reported(
+async def test_a_controller_that_recreates_objects_is_reported(
     sides: Sides, tmp_path: Path
 ) -> None:
     source, target = sides
@@ -178,7 +178,7 @@ async def test_a_controller_that_makes_things_again_is_reported(
     assert not is_paused(await target.get(CLUSTERS, Key("fleet", "a")))
 
 
-async def test_a_cluster_that_is_made_meanwhile_is_paused_and_moved(
+async def test_a_cluster_created_during_a_move_is_paused_and_moved(
     sides: Sides, tmp_path: Path
 ) -> None:
     source, target = sides
@@ -237,7 +237,7 @@ async def test_a_lossy_target_stops_the_move_before_the_removal(
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_bad_days_of_both_servers_do_not_matter(
+async def test_faults_of_both_servers_do_not_change_the_result(
     sides: Sides, tmp_path: Path, seed: int
 ) -> None:
     source, target = sides

@@ -163,7 +163,7 @@ class TestWhatIsMoved:
     @pytest.mark.parametrize(
         ("label", "there"), [(MOVE, {"top"}), (MOVE_HIERARCHY, {"top", "below"})]
     )
-    async def test_on_a_crd_the_labels_are_of_all_its_objects(
+    async def test_labels_of_a_crd_apply_to_all_its_objects(
         self, tmp_path: Path, label: str, there: set[str]
     ) -> None:
         labelled, plain = simple_crd(GADGETS, label), simple_crd(WIDGETS)
@@ -304,7 +304,7 @@ class TestHowItIsDone:
         assert entries["Cluster"]["spec"]["paused"] is True
         assert "cluster.x-k8s.io/paused" in entries["ClusterClass"]["metadata"]["annotations"]
 
-    async def test_webhooks_learn_why_something_is_deleted(
+    async def test_a_move_annotates_objects_before_it_deletes_them(
         self, sides: Sides, tmp_path: Path
     ) -> None:
         await put(sides[0], gadget("g", labels={MOVE: ""}, annotations={"mine": "yes"}))

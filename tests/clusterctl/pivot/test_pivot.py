@@ -69,7 +69,7 @@ async def test_a_repeated_pivot_changes_nothing(tmp_path: Path) -> None:
         ]
 
 
-async def test_a_rehearsal_tells_and_changes_nothing(tmp_path: Path) -> None:
+async def test_a_dry_run_prints_the_steps_and_changes_nothing(tmp_path: Path) -> None:
     async with scene(tmp_path) as world:
         await world.pivot(local={"infrastructure-acme": "/bin/acme"}).rehearse()
         assert await world.clusters() == HERE
@@ -84,7 +84,7 @@ async def test_a_rehearsal_tells_and_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("acted_on", [False, True], ids=["request lost", "answer lost"])
-async def test_a_pivot_that_ends_anywhere_continues(tmp_path: Path, *, acted_on: bool) -> None:
+async def test_a_pivot_interrupted_at_any_step_continues(tmp_path: Path, *, acted_on: bool) -> None:
     """A sample of the moments; all of them where KAPY_SOAK is set."""
     async with scene(tmp_path / "whole") as world:
         whole = Life()
@@ -104,7 +104,7 @@ def removes_a_cluster(request: Any) -> bool:
     return request.method == "DELETE" and "/clusters/" in request.path
 
 
-async def test_a_pivot_that_ended_in_the_move_can_be_taken_back(tmp_path: Path) -> None:
+async def test_a_pivot_interrupted_in_its_move_can_be_undone(tmp_path: Path) -> None:
     async with scene(tmp_path) as world:
         with pytest.raises(Killed):
             await world.pivot(Life(last=removes_a_cluster, acted_on=True)).pivot()

@@ -103,7 +103,7 @@ async def test_the_default_version_is_the_newest_release(name: str, tmp_path: Pa
 
 @pytest.mark.parametrize("status", [403, 451, 500])
 @pytest.mark.parametrize("name", ["metal3-io/ip-address-manager", "k0sproject/k0smotron"])
-async def test_where_the_proxy_does_not_answer_github_does(
+async def test_github_is_used_where_the_go_proxy_does_not_answer(
     name: str, status: int, tmp_path: Path
 ) -> None:
     places = Places(name, refuses=status)

@@ -227,7 +227,7 @@ async def test_concurrent_requests_download_a_file_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", ["truncated", "gone", "not a digest", "unreadable"])
-async def test_a_cache_that_came_to_harm_is_not_believed(tmp_path: Path, harm: str) -> None:
+async def test_a_damaged_cache_is_not_used(tmp_path: Path, harm: str) -> None:
     async with serving(github(RELEASES)) as server, serving(go_proxy(MODULE, LIST)) as goproxy:
         await at_github(server, goproxy, cache=Cache(tmp_path)).file("v1.1.0", "c.yaml")
         (blob,) = (tmp_path / "blobs" / "sha256").iterdir()

@@ -36,7 +36,7 @@ def listing(document: Any, **headers: str) -> Server:
     return Server(answer)
 
 
-async def test_a_go_proxy_with_ever_more_major_versions_is_left() -> None:
+async def test_an_endless_series_of_major_versions_ends() -> None:
     async def answer(_: Server, request: web.Request) -> web.StreamResponse:
         return web.Response(text="v1.0.0\n")
 
@@ -46,7 +46,7 @@ async def test_a_go_proxy_with_ever_more_major_versions_is_left() -> None:
         assert len(server.asked) == 5
 
 
-async def test_releases_without_end_are_left() -> None:
+async def test_an_endless_list_of_releases_ends() -> None:
     releases = [{"tag_name": f"v1.0.{n}"} for n in range(100)]
     async with serving(listing(releases)) as server:
         hosts = Hosts(server.url, server.url, ())
@@ -56,7 +56,7 @@ async def test_releases_without_end_are_left() -> None:
         assert len(server.asked) == 5
 
 
-async def test_packages_without_end_are_left() -> None:
+async def test_an_endless_list_of_packages_ends() -> None:
     async with serving(listing([{"file_name": "a"}], x_next_page="2")) as server:
         gitlab = GitLabSource(server.url, "c", "v1.0.0", "c.yaml", WebClient(()))
         with pytest.raises(RepositoryError, match="more than 5 pages"):
@@ -64,7 +64,7 @@ async def test_packages_without_end_are_left() -> None:
         assert len(server.asked) == 5
 
 
-async def test_tags_without_end_are_left() -> None:
+async def test_an_endless_list_of_tags_ends() -> None:
     link = '</v2/a/tags/list?n=1000&last=x>; rel="next"'
     async with serving(listing({"tags": ["v1.0.0"]}, link=link)) as server:
         registry = Registry(server.url, "a", WebClient(()), Credentials())
@@ -100,7 +100,7 @@ async def test_a_gzip_bomb_is_a_file_that_is_too_large(monkeypatch: pytest.Monke
     [b"[" * 100_000, b'"\xff"', b"", b'"' + b"x" * (17 << 20) + b'"'],
     ids=["deep", "no text", "nothing", "long"],
 )
-async def test_json_that_is_none_is_reported(body: bytes) -> None:
+async def test_invalid_json_is_reported(body: bytes) -> None:
     says = saying(body, "application/json")
     async with serving(Server(lambda _, request: says(request))) as server:
         answer = await WebClient(()).get(f"{server.url}/x")

@@ -56,7 +56,7 @@ async def test_the_newest_version_is_complete_and_of_this_contract(
     "there",
     [{}, releases("main"), {f"v1.0.{patch}": {} for patch in range(5)} | releases("v0.9.0")],
 )
-async def test_where_there_is_no_newest_version_one_has_to_be_named(
+async def test_a_version_must_be_named_where_there_is_no_newest_one(
     there: Mapping[str, Mapping[str, bytes]],
 ) -> None:
     with pytest.raises(RepositoryError, match="write the version that is meant"):

@@ -44,7 +44,7 @@ async def test_a_redirect_to_another_server_does_not_take_the_token_there() -> N
     assert result == ["Bearer t", None]
 
 
-async def test_an_answer_without_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_endless_response_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kapy.clusterctl.repository.web.MAX_BYTES", 100)
     says = saying(b"x" * 1000, "text/plain")
     async with serving(Server(lambda _, request: says(request))) as server:

@@ -13,7 +13,7 @@ AUTHORS: Final = (
         'reason=_text(entry, "reason") or NO_REASON_REPORTED,',
         'reason=_text(entry, "reason"),',
         {
-            "core/machine/test_status.py::test_infrastructure": (
+            "core/machine/test_status.py::test_infrastructure_ready_mirrors_the_provider": (
                 "infra-machine/legacy-conditions",
                 "infra-machine/conditions-read",
             ),
@@ -25,8 +25,7 @@ AUTHORS: Final = (
                 "infra-cluster/legacy-conditions",
                 "control-plane/legacy-conditions",
             ),
-            "core/machinepool/test_stories.py::"
-            "test_a_provider_of_the_old_contract_serves_as_well": (
+            "core/machinepool/test_stories.py::test_a_provider_of_the_old_contract_works_too": (
                 "infra-machinepool/legacy-conditions",
             ),
         },

@@ -22,7 +22,11 @@ PROVIDERS: Final = (
         "clusterctl/config/providers.py",
         "    ProviderType.ADDON,\n)",
         ")",
-        {f"{_SETTINGS}::test_a_provider_of_any_type_can_be_had": ("clusterctl/any-provider",)},
+        {
+            f"{_SETTINGS}::test_providers_of_every_type_can_be_configured": (
+                "clusterctl/any-provider",
+            )
+        },
     ),
     Break(
         "an entry of the file takes nobody's place",
@@ -30,7 +34,7 @@ PROVIDERS: Final = (
         "sorted((by_name | own).values()",
         "sorted((own | by_name).values()",
         {
-            f"{_SETTINGS}::test_an_entry_of_the_file_takes_a_predefined_provider_s_place": (
+            f"{_SETTINGS}::test_a_configured_provider_replaces_a_predefined_one": (
                 "clusterctl/list",
             )
         },
@@ -135,7 +139,7 @@ PROVIDERS: Final = (
         "if (release_series.major, release_series.minor) == (release.major, release.minor):",
         "if release_series.major <= release.major:",
         {
-            f"{_METADATA}::test_a_version_that_belongs_nowhere_is_refused": (
+            f"{_METADATA}::test_a_version_without_a_release_series_is_refused": (
                 "clusterctl/metadata-counts",
                 "clusterctl/release-in-series",
             )
@@ -293,8 +297,7 @@ TEMPLATES: Final = (
         ("    if count is not None:\n        return count\n"),
         "",
         {
-            f"{_TEMPLATES}::"
-            "test_counts_come_from_flags_then_the_environment_then_are_one_and_none": (
+            f"{_TEMPLATES}::test_machine_counts_come_from_flags_the_environment_or_defaults": (
                 "clusterctl/common-values",
             )
         },
@@ -339,7 +342,11 @@ TEMPLATES: Final = (
         "clusterctl/templates/classes.py",
         "            await _refuse_duplicates(client, results)\n",
         "            pass\n",
-        {f"{_TEMPLATES}::test_half_a_cluster_class_is_not_added_to": ("clusterctl/classes-added",)},
+        {
+            f"{_TEMPLATES}::test_an_incomplete_cluster_class_is_not_completed": (
+                "clusterctl/classes-added",
+            )
+        },
     ),
     Break(
         "objects of a template stay in their namespaces",

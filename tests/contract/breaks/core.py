@@ -73,7 +73,7 @@ REFERENCES: Final = (
         "return Unreadable(_not_permitted(kind, error))",
         "return Unreadable(error)",
         {
-            "contract/test_rights.py::test_a_group_of_its_own_is_read_once_core_may": each(
+            "contract/test_rights.py::test_a_custom_group_is_read_once_core_may_read_it": each(
                 "rights-asked"
             )
         },
@@ -87,7 +87,7 @@ REFERENCES: Final = (
             f"{_CLUSTERS}::test_references_that_come_late_are_waited_for": (
                 "infra-cluster/owner-set",
             ),
-            f"{_CLUSTERS}::test_the_control_plane_is_the_clusters": ("control-plane/owner-set",),
+            f"{_CLUSTERS}::test_the_cluster_owns_its_control_plane": ("control-plane/owner-set",),
             f"{_MACHINES}::test_a_machine_mirrors_the_reports_of_its_providers": (
                 "infra-machine/owner-set",
                 "bootstrap-config/owner-set",
@@ -346,7 +346,7 @@ CLUSTER: Final = (
         "case Found(view) if False:",
         {
             "core/machine/test_readiness.py::"
-            "test_whether_there_is_a_control_plane_left_decides_about_the_node": (
+            "test_the_node_is_deleted_only_while_a_control_plane_remains": (
                 "control-plane/external-taken",
             )
         },
@@ -378,7 +378,9 @@ CONDITIONS: Final = (
         "mirror_foreign(document, ConditionType.READY, target=target",
         "mirror_foreign(document, ConditionType.AVAILABLE, target=target",
         {
-            "core/machine/test_status.py::test_infrastructure": ("infra-machine/conditions-shown",),
+            "core/machine/test_status.py::test_infrastructure_ready_mirrors_the_provider": (
+                "infra-machine/conditions-shown",
+            ),
             "core/machine/test_status.py::test_bootstrap_config_ready_mirrors_the_provider": (
                 "bootstrap-config/conditions-shown",
             ),
@@ -393,7 +395,9 @@ CONDITIONS: Final = (
         "mirror_foreign(document, words.source, target",
         'mirror_foreign(document, "Healthy", target',
         {
-            f"{_STATUS}::test_infrastructure": ("infra-cluster/conditions-shown",),
+            f"{_STATUS}::test_infrastructure_ready_mirrors_the_infrastructure": (
+                "infra-cluster/conditions-shown",
+            ),
             f"{_STATUS}::test_the_control_plane_status_is_mirrored": (
                 "control-plane/conditions-shown",
             ),

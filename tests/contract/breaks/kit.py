@@ -24,7 +24,7 @@ _BY_HAND: Final = (
 _RUNNING: Final = (
     "testing/conformance/behaviour/test_mutants.py::test_each_mutant_breaks_its_rule_and_no_other"
 )
-BAD_DAYS: Final = "testing/conformance/test_faults.py::test_what_only_bad_days_show"
+BAD_DAYS: Final = "testing/conformance/test_faults.py::test_some_defects_need_injected_faults"
 _MACHINE: Final = "infra-machine"
 
 

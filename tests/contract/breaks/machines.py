@@ -12,7 +12,7 @@ _POOLS: Final = "core/machinepool/test_stories.py"
 
 _TAKEN: Final = f"{_MACHINES}::test_a_machine_mirrors_the_reports_of_its_providers"
 
-_WHERE: Final = f"{_MACHINES}::test_where_the_machine_is_comes_with_its_infrastructure"
+_WHERE: Final = f"{_MACHINES}::test_addresses_and_failure_domain_come_from_the_infrastructure"
 
 MACHINES: Final = (
     Break(
@@ -98,7 +98,7 @@ MACHINES: Final = (
         "if config.deleting or not config.data_secret_created:",
         "if config.deleting:",
         {
-            f"{_MACHINES}::test_boot_data_is_taken_when_it_is_reported_to_be_made": (
+            f"{_MACHINES}::test_boot_data_is_read_when_it_is_reported_ready": (
                 "bootstrap-config/data-secret-taken",
                 "bootstrap-config/data-secret",
             )

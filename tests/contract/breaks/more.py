@@ -104,7 +104,9 @@ OTHER_PARTS: Final = (
         "            return _decode_condition(entry)\n    return None\n",
         "            return None\n    return None\n",
         {
-            "core/machine/test_status_v1beta1.py::test_infrastructure": each("conditions-read"),
+            "core/machine/test_status_v1beta1.py::test_infrastructure_mirrors_the_provider": each(
+                "conditions-read"
+            ),
         },
     ),
     Break(

@@ -94,7 +94,7 @@ MOVE: Final = (
         "clusterctl/move/kinds.py",
         "hierarchy or MOVE in labels, hierarchy",
         "hierarchy, hierarchy",
-        {f"{_RULES}::test_on_a_crd_the_labels_are_of_all_its_objects": ("clusterctl/move-labels",)},
+        {f"{_RULES}::test_labels_of_a_crd_apply_to_all_its_objects": ("clusterctl/move-labels",)},
     ),
     Break(
         "what is there is not updated",

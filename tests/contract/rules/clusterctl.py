@@ -42,7 +42,7 @@ METADATA: Final = [
         (145, 149),
         ("clusterctl/metadata.py",),
         (
-            "clusterctl/test_metadata.py::test_a_version_that_belongs_nowhere_is_refused",
+            "clusterctl/test_metadata.py::test_a_version_without_a_release_series_is_refused",
             "clusterctl/test_upgrade.py::test_metadata_without_the_installed_series_is_reported",
         ),
     ),

@@ -56,7 +56,7 @@ ROWS: Final = [
         (GRAPH, KINDS),
         "test_labels_move_an_object_alone_or_with_its_descendants",
     ),
-    _row(("move-labels",), (325,), (KINDS,), "test_on_a_crd_the_labels_are_of_all_its_objects"),
+    _row(("move-labels",), (325,), (KINDS,), "test_labels_of_a_crd_apply_to_all_its_objects"),
     _row(("move-created",), (327, 329), (COPYING,), NAMESPACED),
     _row(("move-created",), (329,), (REMOVAL,), NAMESPACED),
     _row(("move-global",), (329,), (COPYING, PLAN), GLOBAL),

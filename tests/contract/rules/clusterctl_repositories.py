@@ -48,7 +48,7 @@ ROWS: Final = [
         ("list",),
         (32,),
         (PROVIDERS,),
-        (f"{SETTINGS}::test_an_entry_of_the_file_takes_a_predefined_provider_s_place",),
+        (f"{SETTINGS}::test_a_configured_provider_replaces_a_predefined_one",),
     ),
     Row(
         ("names",),
@@ -67,7 +67,7 @@ ROWS: Final = [
         ("list", "prefixes"),
         (56, 62),
         (PROVIDERS,),
-        (f"{SETTINGS}::test_an_entry_of_the_file_takes_a_predefined_provider_s_place",),
+        (f"{SETTINGS}::test_a_configured_provider_replaces_a_predefined_one",),
     ),
     Row(
         ("github",),
@@ -107,7 +107,7 @@ ROWS: Final = [
         (85, 87, *range(90, 106), 107, *range(108, 114)),
         (PROVIDERS, GITLAB),
         (
-            f"{SETTINGS}::test_an_entry_of_the_file_takes_a_predefined_provider_s_place",
+            f"{SETTINGS}::test_a_configured_provider_replaces_a_predefined_one",
             f"{FAR}::test_gitlab_s_packages_are_read_and_their_version_has_to_be_named",
         ),
     ),

@@ -58,7 +58,7 @@ ROWS: Final = [
         ("clusterctl/templates/options.py", "cli/generate_cluster.py"),
         (
             "cli/test_generate.py::test_a_cluster_is_printed",
-            f"{TEMPLATES}::test_counts_come_from_flags_then_the_environment_then_are_one_and_none",
+            f"{TEMPLATES}::test_machine_counts_come_from_flags_the_environment_or_defaults",
         ),
     ),
     Row(("classes-found",), (255,), (CLASSES,), (ADDED,)),
@@ -84,7 +84,7 @@ ROWS: Final = [
         ("class-sharing", "classes-added"),
         (275,),
         (CLASSES,),
-        (f"{TEMPLATES}::test_half_a_cluster_class_is_not_added_to",),
+        (f"{TEMPLATES}::test_an_incomplete_cluster_class_is_not_completed",),
     ),
     Row(("class-variables",), (279, 281), (CLASSES,), (ADDED, RECORDED)),
     Row(

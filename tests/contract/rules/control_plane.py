@@ -27,9 +27,9 @@ DELETION: Final = "providers/kubeadm/test_deletion_story.py"
 CLUSTER: Final = "core/cluster"
 COUNTERS: Final = f"{CLUSTER}/test_status.py::test_counters_of_both_contracts_are_summed"
 FAILURES: Final = f"{CLUSTER}/test_providers.py::test_a_terminal_failure_of_v1beta1_is_never_unset"
-SECRETS_ONCE: Final = f"{STORY}::test_every_secret_is_made_once"
+SECRETS_ONCE: Final = f"{STORY}::test_every_secret_is_created_once"
 IN_PLACE: Final = f"{STORY}::test_labels_and_timeouts_change_in_place"
-MADE: Final = f"{STORY}::test_a_machine_and_its_belongings_are_made_as_upstream_makes_them"
+MADE: Final = f"{STORY}::test_a_machine_and_its_objects_equal_those_of_upstream"
 USERS: Final = "providers/kubeadm/test_users_secrets_story.py"
 
 ROWS: Final = [
@@ -152,7 +152,7 @@ ROWS: Final = [
         (VIEW, "core/machine/deletion.py"),
         (
             "core/machine/test_readiness.py::"
-            "test_whether_there_is_a_control_plane_left_decides_about_the_node",
+            "test_the_node_is_deleted_only_while_a_control_plane_remains",
             LIVES,
         ),
     ),
@@ -226,7 +226,7 @@ ROWS: Final = [
         (f"{KUBEADM}/kubeconfig.py",),
         (
             "remote/test_kubeconfig_secret.py::test_the_kubeconfig_is_renewed_at_half_of_its_life",
-            f"{USERS}::test_their_kubeconfig_is_left_alone",
+            f"{USERS}::test_a_kubeconfig_of_a_user_is_left_alone",
         ),
     ),
     Row(
@@ -236,7 +236,7 @@ ROWS: Final = [
         (
             SECRETS_ONCE,
             f"{USERS}::test_a_users_authority_signs_everything_and_stays_unchanged",
-            f"{STORY}::test_a_certificate_that_gets_lost_is_not_made_again",
+            f"{STORY}::test_a_lost_certificate_is_not_issued_again",
         ),
     ),
     Row(
@@ -268,7 +268,7 @@ ROWS: Final = [
         (f"{KUBEADM}/status.py", "core/machine/status.py"),
         (
             "core/machine/test_stories.py::test_min_ready_seconds_delay_availability",
-            "providers/kubeadm/test_uptodate.py::test_version_and_template_count",
+            "providers/kubeadm/test_uptodate.py::test_another_version_or_template_makes_a_machine_outdated",
             f"{UPGRADE}::test_an_upgrade_replaces_one_machine_at_a_time",
         ),
     ),

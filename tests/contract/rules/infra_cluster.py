@@ -57,7 +57,7 @@ ROWS: Final = [
         (),
         ("conditions/foreign.py", "core/cluster/status.py"),
         (
-            "core/cluster/test_status.py::test_infrastructure",
+            "core/cluster/test_status.py::test_infrastructure_ready_mirrors_the_infrastructure",
             "core/cluster/test_providers.py::test_a_cluster_of_v1beta1_providers_comes_up",
             CONDITIONS,
         ),

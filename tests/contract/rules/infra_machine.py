@@ -25,7 +25,7 @@ STATUS: Final = "core/machine/status.py"
 SDK: Final = "sdk/infra_machine_controller.py"
 MACHINE: Final = "core/machine/test_stories.py"
 PROVIDER_ID: Final = "contract/test_broken_providers.py::test_a_provider_id_is_immutable_and_unique"
-MIRRORED: Final = "core/machine/test_status.py::test_infrastructure"
+MIRRORED: Final = "core/machine/test_status.py::test_infrastructure_ready_mirrors_the_provider"
 
 ROWS: Final = [
     Row(
@@ -167,7 +167,7 @@ ROWS: Final = [
         (515, 516),
         (SDK,),
         (
-            "sdk/test_infra_machine.py::test_a_machine_that_is_nobodys_is_left_alone_and_let_go",
+            "sdk/test_infra_machine.py::test_a_machine_without_an_owner_is_left_alone_until_it_is_released",
             "sdk/test_infra_machine.py::test_a_machine_becomes_ready_and_reports_its_obstacles",
             "providers/inmemory/test_life.py::test_a_machine_reports_the_prerequisites_of_its_start",
             "providers/inmemory/test_life.py::test_deletion_leaves_nothing_behind",

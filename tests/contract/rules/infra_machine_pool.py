@@ -42,13 +42,13 @@ ROWS: Final = [
         (
             WAITS,
             f"{STORY}::test_provisioned_is_never_taken_back",
-            f"{STORY}::test_a_provider_of_the_old_contract_serves_as_well",
+            f"{STORY}::test_a_provider_of_the_old_contract_works_too",
         ),
     ),
     *shared.pausing(
         (356,),
         (358,),
-        (f"{STORY}::test_a_paused_pool_does_nothing_but_say_so",),
+        (f"{STORY}::test_a_paused_pool_only_reports_that_it_is_paused",),
     ),
     Row(
         ("conditions", "conditions-shown"),
@@ -60,7 +60,7 @@ ROWS: Final = [
         ("legacy-conditions", "conditions-read"),
         (394,),
         ("conditions/foreign.py",),
-        (f"{STORY}::test_a_provider_of_the_old_contract_serves_as_well",),
+        (f"{STORY}::test_a_provider_of_the_old_contract_works_too",),
     ),
     Row(
         ("replicas", "replicas-taken"),

@@ -38,7 +38,7 @@ ROWS: Final = [
         ("name", "claim-owner", "pool-owner", "protection"),
         (45, 46, 47, 48),
         (ADDRESSES,),
-        (HANDED_OUT, f"{TESTS}::test_protection_and_owners_come_back"),
+        (HANDED_OUT, f"{TESTS}::test_finalizers_and_owner_references_are_restored"),
     ),
     Row(
         ("finalizer", "address-ref", "release"),

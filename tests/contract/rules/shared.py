@@ -11,7 +11,7 @@ LIVES: Final = (
     "providers/scripted/test_lives.py::test_clusters_of_all_providers_live_and_die_side_by_side"
 )
 RELEASED: Final = (
-    "providers/scripted/test_released.py::test_a_released_provider_is_moved_through_its_life"
+    "providers/scripted/test_released.py::test_core_manages_objects_of_a_released_provider"
 )
 DEFINITIONS: Final = "api/test_crds.py::test_a_crd_is_the_released_one"
 FIELDS: Final = "contract/test_fields.py::test_a_field_is_read_where_its_contract_says"
@@ -28,7 +28,7 @@ CONDITIONS: Final = (
 IN_MEMORY: Final = (
     "providers/inmemory/test_conformance.py::test_the_in_memory_provider_keeps_every_rule"
 )
-RIGHTS: Final = "contract/test_rights.py::test_a_group_of_its_own_is_read_once_core_may"
+RIGHTS: Final = "contract/test_rights.py::test_a_custom_group_is_read_once_core_may_read_it"
 SDK_MACHINES: Final = "sdk/test_infra_machine.py::test_a_good_provider_conforms"
 SDK_CLUSTERS: Final = "sdk/test_infra_cluster.py::test_a_good_provider_conforms"
 FLAG_NAMESPACE: Final = "apps/test_manager_flags.py::test_a_manager_can_be_limited_to_one_namespace"

@@ -78,7 +78,7 @@ async def plane() -> AsyncIterator[Client]:
     server.close()
 
 
-async def test_a_cluster_and_its_class_look_after_each_other() -> None:
+async def test_a_cluster_and_its_class_are_validated_against_each_other() -> None:
     async with plane() as client:
         early = await client.create(Cluster.RESOURCE, {**CLUSTER, "metadata": EARLY})
         assert "variables" not in early["spec"]["topology"]  # nobody knows of any yet

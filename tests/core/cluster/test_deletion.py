@@ -197,7 +197,7 @@ async def test_objects_that_were_never_created_are_not_waited_for(plane: Stage) 
     await plane.story.until_gone(Cluster, "c", within=5)
 
 
-async def test_a_provider_that_was_uninstalled_took_its_objects_along(plane: Stage) -> None:
+async def test_objects_of_an_uninstalled_provider_do_not_block_a_deletion(plane: Stage) -> None:
     await running_cluster(plane)
     await plane.settle()
     await plane.client.delete(CRDS, Key("", INFRA_CLUSTERS.group_resource))

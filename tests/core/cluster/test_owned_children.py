@@ -30,7 +30,7 @@ def machine(name: str, owner: str = "Cluster") -> Machine:
 @pytest.mark.parametrize(
     ("control_plane", "expected"), [(None, ["worker", "cp"]), (REFERENCE, ["worker"])]
 )
-def test_machines_of_a_control_plane_are_its_providers_business(
+def test_machines_of_a_control_plane_are_left_to_its_provider(
     control_plane: Document | None, expected: list[str]
 ) -> None:
     spec = {"controlPlaneRef": control_plane} if control_plane else {}

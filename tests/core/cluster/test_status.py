@@ -117,7 +117,7 @@ def condition(of: str, status: str, reason: str = "R", message: str = "") -> Doc
         ),
     ],
 )
-def test_infrastructure(
+def test_infrastructure_ready_mirrors_the_infrastructure(
     observed: Observed[InfraCluster], of: Cluster, expected: tuple[str, str, str]
 ) -> None:
     ready = infrastructure_ready(scope(of, infrastructure=observed))
@@ -195,7 +195,7 @@ def deployment(**conditions: str) -> MachineDeployment:
     )
 
 
-def test_a_control_plane_that_does_not_report_is_not_missed() -> None:
+def test_an_optional_report_of_the_control_plane_is_not_awaited() -> None:
     descendants = Descendants(deployments=[deployment(RollingOut="False", ScalingUp="True")])
     of = scope(cluster(), descendants=descendants)
     quiet = reporting_object(Found(ControlPlane(thing())))

@@ -107,7 +107,9 @@ def test_once_initialized_is_always_initialized() -> None:
         ({}, {INFRA: "False Deleted", PLANE: "False Deleted", "Ready": "False Deleted"}),
     ],
 )
-def test_conditions_of_a_deleting_cluster(observed: Any, expected: dict[str, str | None]) -> None:
+def test_conditions_of_a_deleting_cluster_tell_the_remaining_parts(
+    observed: Any, expected: dict[str, str | None]
+) -> None:
     results = told(cluster(deleting=True), **observed)
     assert {of: results.get(of) for of in expected} == expected
 
@@ -120,7 +122,7 @@ def test_conditions_of_a_deleting_cluster(observed: Any, expected: dict[str, str
         (True, True, "False MissingNodeRef"),
     ],
 )
-def test_without_a_control_plane_object_its_machines_tell(
+def test_without_a_control_plane_object_its_machines_are_summarized(
     node: bool, deleting: bool, expected: str
 ) -> None:
     value = cluster()

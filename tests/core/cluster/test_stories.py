@@ -67,7 +67,7 @@ async def test_references_that_come_late_are_waited_for(plane: Stage) -> None:
     assert "controller" not in metadata["ownerReferences"][0]
 
 
-async def test_the_control_plane_is_the_clusters(plane: Stage) -> None:
+async def test_the_cluster_owns_its_control_plane(plane: Stage) -> None:
     await running_cluster(plane)
     await plane.settle()
     metadata = (await plane.provider(CONTROL_PLANES, "c"))["metadata"]
@@ -88,7 +88,7 @@ async def test_reached_initialization_is_not_reverted(plane: Stage) -> None:
     assert condition(value, "ControlPlaneInitialized").status == "True"
 
 
-async def test_an_available_cluster_counts_and_sums_up(plane: Stage) -> None:
+async def test_an_available_cluster_has_counters_and_a_summary(plane: Stage) -> None:
     await running_cluster(plane)
     await plane.create(*templates(), deployment(2))
     await plane.settle()

@@ -93,7 +93,7 @@ async def test_a_cluster_waits_for_the_parts_that_its_class_makes() -> None:
             )
 
 
-async def test_the_class_gates_hold_until_the_cluster_has_its_own() -> None:
+async def test_availability_gates_of_the_class_apply_until_the_cluster_has_its_own() -> None:
     gate = {"conditionType": "BackupsRun"}
     async with stage(gates=GATES) as plane:
         await of_class(plane, gate)

@@ -126,7 +126,7 @@ def legacy(value: ClusterClass) -> dict[str, tuple[str, str, str]]:
     }
 
 
-async def test_a_class_owns_its_templates_and_says_that_all_is_well() -> None:
+async def test_a_class_owns_its_templates_and_reports_success() -> None:
     async with yard() as at:
         await at.templates()
         result = await at.create(cluster_class(variables=[variable("b"), variable("a")]))
@@ -152,7 +152,7 @@ async def test_a_class_owns_its_templates_and_says_that_all_is_well() -> None:
         assert all([await at.owners(resource) for resource in TEMPLATES])
 
 
-async def test_a_template_that_is_missing_is_named_until_it_comes() -> None:
+async def test_a_missing_template_is_reported_until_it_exists() -> None:
     async with yard() as at:
         result = await at.create(cluster_class())
         status, reason, message = said(result)["RefVersionsUpToDate"]
@@ -254,7 +254,7 @@ async def test_extensions_define_variables_too() -> None:
         ),
     ],
 )
-async def test_variables_that_extensions_do_not_tell_well_are_a_condition(
+async def test_invalid_discovered_variables_are_reported_in_a_condition(
     extensions: Extensions, message: str, names: list[str]
 ) -> None:
     async with yard(extensions) as at:

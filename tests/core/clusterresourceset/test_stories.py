@@ -136,7 +136,7 @@ async def test_a_cluster_that_cannot_be_reached_is_waited_for(plane: Stage) -> N
     assert await inside(plane, "a") is not None
 
 
-async def test_a_slow_cluster_gets_everything_in_several_looks(plane: Stage) -> None:
+async def test_a_slow_cluster_gets_everything_in_several_reconciles(plane: Stage) -> None:
     plane.wire.delay = 3.0
     many = [manifest(f"a{number}") for number in range(7)]
     refused = manifest("r", namespace="later")
@@ -214,7 +214,7 @@ async def test_refused_objects_are_retried_and_the_others_applied(plane: Stage) 
         ),
     ],
 )
-async def test_an_object_that_has_no_place_is_reported(
+async def test_an_object_that_cannot_be_mapped_is_reported(
     plane: Stage, text: str, problem: str
 ) -> None:
     await delivered(plane, config_map(k=text), resource_set())

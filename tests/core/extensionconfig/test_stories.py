@@ -108,7 +108,7 @@ async def test_a_paused_config_is_left_alone() -> None:
         await discovered(story, "ext")
 
 
-async def test_handlers_are_those_of_the_last_good_answer() -> None:
+async def test_handlers_are_those_of_the_last_successful_discovery() -> None:
     """A change is discovered at once, and nothing is asked while nothing changes."""
     extension = Extension(first=("BeforeClusterCreate", {}))
     async with plane(ext=extension) as story:
@@ -207,7 +207,7 @@ async def test_creating_a_config_waits_two_seconds_at_most_for_the_extension() -
         assert WARNED in message_of(config_.status.conditions, "HookVersionsUpToDate")
 
 
-async def test_a_closed_gate_registers_and_calls_no_extension(
+async def test_a_disabled_feature_gate_registers_and_calls_no_extension(
     tmp_path: Path,
 ) -> None:
     """Not even those that were registered while it was open."""

@@ -37,7 +37,7 @@ async def test_a_deletion_proceeds_from_the_node_outwards(plane: Stage) -> None:
     assert {"SuccessfulDrainNode", "NodeVolumesDetached"} <= await events(plane)
 
 
-async def test_hooks_hold_the_deletion_where_they_say(plane: Stage) -> None:
+async def test_hook_annotations_block_their_step_of_the_deletion(plane: Stage) -> None:
     drain = f"{Annotation.PRE_DRAIN_HOOK_PREFIX}/backup"
     terminate = f"{Annotation.PRE_TERMINATE_HOOK_PREFIX}/etcd"
     await running(plane, annotations={drain: "", terminate: ""})
@@ -127,7 +127,7 @@ async def test_a_disruption_budget_is_respected_and_shown(plane: Stage) -> None:
     await plane.story.until_gone(Machine, "m", within=30)
 
 
-async def test_a_drain_that_may_take_no_longer_is_given_up(plane: Stage) -> None:
+async def test_a_drain_ends_at_its_timeout(plane: Stage) -> None:
     await running(plane)
     await default_namespace(plane.workload)
     await plane.workload.create(PODS, pod("app", finalizers=["test.example.com/never"]))

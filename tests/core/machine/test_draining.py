@@ -185,7 +185,7 @@ async def test_volumes_are_detached_before_the_machine_is_deleted(plane: Stage) 
     await plane.story.until_gone(Machine, "m", within=2)
 
 
-async def test_volumes_that_the_node_lists_are_waited_for_too_as_long_as_there_is_time(
+async def test_volumes_that_the_node_lists_are_waited_for_until_the_timeout(
     plane: Stage,
 ) -> None:
     await running(plane)
@@ -258,7 +258,7 @@ async def test_pods_that_left_unobserved_are_not_awaited(
     await plane.story.until_gone(Machine, "m", within=2)
 
 
-async def test_a_connection_that_is_lost_during_a_drain_takes_nothing_along(plane: Stage) -> None:
+async def test_a_drain_continues_after_a_lost_connection(plane: Stage) -> None:
     await running(plane)
     await pods(plane, pod("app"))
     await delete(plane)

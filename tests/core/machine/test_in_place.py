@@ -132,7 +132,7 @@ async def marked(plane: Stage) -> list[str]:
     ]
 
 
-async def test_a_move_is_finished_by_programs_that_are_started_anew_after_every_write(
+async def test_a_move_completes_with_a_restart_after_every_write(
     plane: Stage,
 ) -> None:
     rollout = {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}

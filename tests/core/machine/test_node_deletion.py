@@ -61,7 +61,7 @@ async def test_a_drain_does_not_use_up_the_time(plane: Stage) -> None:
     assert await node_names(plane) == []
 
 
-async def test_a_cluster_that_is_left_alone_for_being_slow_is_tried_later(plane: Stage) -> None:
+async def test_a_throttled_cluster_is_retried_later(plane: Stage) -> None:
     """No attempt reached it while our own back-off kept them: that is not its time."""
     await limited(plane, 10)
     refusals = Refusals(plane, NotConnected, until=25)
@@ -82,7 +82,7 @@ async def test_the_node_stays_when_its_deletion_times_out(plane: Stage) -> None:
     assert await node_names(plane) == ["m"]
 
 
-async def test_without_a_limit_the_node_is_deleted_at_last(plane: Stage) -> None:
+async def test_without_a_timeout_the_node_is_deleted_in_the_end(plane: Stage) -> None:
     await limited(plane, 0)
     refusals = Refusals(plane, Unreachable, until=3600)
     await free(plane, "slow")
@@ -113,7 +113,7 @@ def test_the_deletion_timeout_expires(
     assert deletion.is_over(limit, now, connected=connected) is is_over
 
 
-def test_another_machine_of_the_name_has_its_own_time() -> None:
+def test_another_machine_of_the_name_has_its_own_timeout() -> None:
     deletions, later = NodeDeletions(), NOW + timedelta(hours=1)
     key = Key("default", "m")
     assert deletions.of(key, "one", NOW).since == NOW

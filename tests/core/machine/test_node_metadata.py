@@ -95,12 +95,12 @@ def test_interruptible_machines_have_interruptible_nodes() -> None:
     assert patch["metadata"]["labels"] == {"cluster.x-k8s.io/interruptible": ""}
 
 
-def test_a_patch_is_of_the_state_that_it_was_made_from() -> None:
+def test_a_patch_requires_the_version_that_it_was_computed_from() -> None:
     patch = node_patch(node(), machine(), NodeMetadataInput())
     assert patch["metadata"]["resourceVersion"] == "7"
 
 
-def test_others_may_choose_more_to_be_synced() -> None:
+def test_additional_labels_and_annotations_may_be_synced() -> None:
     metadata_in = {"team.example.com/name": "a", "example.com/other": "b"}
     chosen = compile_pattern(r"^team\.example\.com/")
     wanted = NodeMetadataInput(synced=SyncedMetadata(labels=[chosen], annotations=[chosen]))
@@ -139,7 +139,7 @@ def test_taints_of_a_machine_are_on_its_node_for_as_long_as_it_says() -> None:
     assert removals["spec"]["taints"] == on_node(taint("x"), once)
 
 
-def test_a_taint_for_the_beginning_is_not_brought_back() -> None:
+def test_an_initial_taint_is_not_restored() -> None:
     once = taint("o", propagation="OnInitialization")
     gate = NodeMetadataInput(taints=True)
     begun = synced(node(), machine([]), gate)

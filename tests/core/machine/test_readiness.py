@@ -113,7 +113,7 @@ async def test_two_nodes_of_one_provider_id_are_reported_and_neither_is_taken(pl
     assert value.status.node_ref.name == "m"
 
 
-async def test_boot_data_may_be_a_persons_own(plane: Stage) -> None:
+async def test_boot_data_may_be_provided_by_a_user(plane: Stage) -> None:
     await running_cluster(plane)
     document = machine()
     document["spec"]["bootstrap"] = {"dataSecretName": "mine"}
@@ -142,7 +142,7 @@ async def test_boot_data_may_be_a_persons_own(plane: Stage) -> None:
         ({}, {}, {"m"}),
     ],
 )
-async def test_whether_there_is_a_control_plane_left_decides_about_the_node(
+async def test_the_node_is_deleted_only_while_a_control_plane_remains(
     plane: Stage, labels: dict[str, str], control_plane: dict[str, Any], expected: set[str]
 ) -> None:
     await running(plane, labels=labels)

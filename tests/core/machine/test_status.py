@@ -79,7 +79,7 @@ FALSE_FIELD = "Thing status.initialization.provisioned is false"
         (Absent(), PROVISIONED, True, ("False", "ObjectDeleted", "Thing has been deleted")),
     ],
 )
-def test_infrastructure(
+def test_infrastructure_ready_mirrors_the_provider(
     observed: Observed[View], status: Document, deleting: bool, expected: tuple[str, str, str]
 ) -> None:
     assert told(infrastructure_ready(machine(deleting=deleting, **status), observed)) == expected
@@ -113,7 +113,7 @@ def test_bootstrap_config_ready_mirrors_the_provider(
     assert told(bootstrap_ready(machine(deleting=deleting, **status), observed)) == expected
 
 
-def test_boot_data_that_a_person_provides_is_ready() -> None:
+def test_boot_data_that_a_user_provides_is_ready() -> None:
     value = machine()
     value.spec.bootstrap.config_ref = None
     assert told(bootstrap_ready(value, Absent())) == ("True", "DataSecretProvided", "")
@@ -201,7 +201,7 @@ def test_updating_and_deleting_follow_the_marks() -> None:
         ),
     ],
 )
-def test_components_that_say_the_same_are_one_line(lines: list[str], expected: list[str]) -> None:
+def test_components_with_equal_messages_share_a_line(lines: list[str], expected: list[str]) -> None:
     assert group_control_plane_lines(lines) == expected
 
 

@@ -89,7 +89,9 @@ def test_bootstrap_ready_of_v1beta1_mirrors_the_provider(
         (machine(), thing(initialization={"provisioned": "yes"}), None),
     ],
 )
-def test_infrastructure(value: Machine, infrastructure: Document, expected: str | None) -> None:
+def test_infrastructure_mirrors_the_provider(
+    value: Machine, infrastructure: Document, expected: str | None
+) -> None:
     assert said(infrastructure_ready(value, Found(InfraMachine(infrastructure)))) == expected
 
 
@@ -202,7 +204,7 @@ async def test_deleted_infrastructure_is_a_terminal_failure(plane: Stage) -> Non
     )
 
 
-async def test_the_steps_of_an_end_are_conditions(plane: Stage) -> None:
+async def test_the_steps_of_a_deletion_are_conditions(plane: Stage) -> None:
     await running(plane)
     hold = {"metadata": {"finalizers": ["test.example.com/hold"]}}
     await plane.client.patch(INFRA_MACHINES, Key("default", "m"), hold)

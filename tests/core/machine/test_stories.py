@@ -49,7 +49,7 @@ async def test_a_machine_mirrors_the_reports_of_its_providers(plane: Stage) -> N
         assert not {"annotations", "finalizers"} & set(metadata)
 
 
-async def test_where_the_machine_is_comes_with_its_infrastructure(plane: Stage) -> None:
+async def test_addresses_and_failure_domain_come_from_the_infrastructure(plane: Stage) -> None:
     await running(plane)
     here = [{"type": "InternalIP", "address": "10.0.0.1"}]
     await plane.report(INFRA_MACHINES, "m", addresses=here, failureDomain="meadow")
@@ -59,7 +59,7 @@ async def test_where_the_machine_is_comes_with_its_infrastructure(plane: Stage) 
     assert value.status.failure_domain == "meadow"
 
 
-async def test_boot_data_is_taken_when_it_is_reported_to_be_made(plane: Stage) -> None:
+async def test_boot_data_is_read_when_it_is_reported_ready(plane: Stage) -> None:
     """Neither before, nor is it given back."""
     await running_cluster(plane)
     await plane.create(of(CONFIGS, "m", spec={}), of(INFRA_MACHINES, "m", spec={}), machine())
@@ -182,7 +182,7 @@ async def test_min_ready_seconds_delay_availability(plane: Stage) -> None:
     assert condition(await found(plane), "Available").status == "True"
 
 
-async def test_a_cluster_that_falls_silent_is_believed_for_five_minutes(plane: Stage) -> None:
+async def test_the_last_report_of_a_silent_cluster_holds_for_five_minutes(plane: Stage) -> None:
     plane.wire.over_network = True
     await running(plane)
     plane.wire.silent = True

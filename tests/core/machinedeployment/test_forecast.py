@@ -106,7 +106,7 @@ def test_workers_are_restarted_with_rollout_after() -> None:
 @pytest.mark.parametrize(
     "after", [timedelta(days=-31), timedelta(days=-30), timedelta(seconds=1), timedelta(days=1)]
 )
-def test_rollout_after_restarts_none_that_were_made_since_or_before_its_time(
+def test_rollout_after_keeps_newer_machines_and_waits_for_its_time(
     after: timedelta,
 ) -> None:
     assert told(deployment(3, after=after), running(3)).steps == []

@@ -80,7 +80,7 @@ def scope(of: MachineDeployment, *sizes: int, **more: Any) -> MachineDeploymentS
     return cast(MachineDeploymentScope, Scope(of, sets, **more))
 
 
-def test_counters_are_sums_and_a_sum_of_nothing_is_not_known() -> None:
+def test_counters_are_sums_and_unknown_without_values() -> None:
     item = deployment(3)
     count(item.status, [machine_set(2, readyReplicas=1), machine_set(1)])
     assert (item.status.replicas, item.status.ready_replicas) == (3, 1)

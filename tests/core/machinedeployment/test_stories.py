@@ -161,7 +161,7 @@ async def test_a_broken_template_stops_the_rollout(plane: Stage) -> None:
     )
 
 
-async def test_going_back_uses_the_old_set_again(plane: Stage) -> None:
+async def test_a_rollback_reuses_the_old_set(plane: Stage) -> None:
     first = await started(plane, 2)
 
     await change_version(plane)
@@ -176,7 +176,7 @@ async def test_going_back_uses_the_old_set_again(plane: Stage) -> None:
     assert await versions(plane) == [VERSION] * 2
 
 
-async def test_on_delete_waits_for_a_person(plane: Stage) -> None:
+async def test_on_delete_waits_for_a_user(plane: Stage) -> None:
     await started(plane, 2, rollout={"strategy": {"type": "OnDelete"}})
 
     await change_version(plane)
@@ -268,7 +268,7 @@ async def test_a_template_that_comes_late_is_waited_for(plane: Stage) -> None:
     assert len(await plane.story.all(Machine)) == 1
 
 
-async def test_deleting_it_deletes_everything_below(plane: Stage) -> None:
+async def test_deleting_a_deployment_deletes_its_sets_and_machines(plane: Stage) -> None:
     await started(plane, 2)
     await plane.client.delete(MachineDeployment, Key("default", "md"))
     await plane.settle(20)
@@ -412,7 +412,7 @@ async def test_sets_of_another_deployment_are_left_alone(plane: Stage) -> None:
     assert list(owners.values()) == [["other"]]
 
 
-async def test_a_retry_makes_the_set_under_the_name_of_the_attempt_before(plane: Stage) -> None:
+async def test_a_retry_creates_the_set_under_the_same_name(plane: Stage) -> None:
     await running_cluster(plane)
     names: list[str] = []
 

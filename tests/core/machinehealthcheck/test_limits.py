@@ -49,7 +49,7 @@ def test_remediation_is_allowed_within_limits(
         (trigger(range_="[a-b]"), r"unhealthyInRange \[a-b\] is no range"),
     ],
 )
-def test_a_limit_that_says_nothing_is_reported(limits: RemediationTrigger, message: str) -> None:
+def test_a_limit_without_a_meaning_is_reported(limits: RemediationTrigger, message: str) -> None:
     with pytest.raises(BadLimit, match=message):
         allowance(limits, 3, 3)
 

@@ -11,7 +11,7 @@ from tests.core.machinehealthcheck.test_checks import condition, machine
 REMEDIATED = "OwnerRemediated"
 
 
-def test_the_owner_is_asked_once() -> None:
+def test_a_remediation_is_requested_once() -> None:
     (request,) = owner_marks(machine()).conditions
     assert (request.type, request.status) == (REMEDIATED, "False")
     assert request.reason == "WaitingForRemediation"

@@ -142,7 +142,7 @@ async def test_a_settled_check_writes_nothing(plane: Stage) -> None:
     ]
 
 
-async def test_a_sick_machine_is_replaced_after_its_time(plane: Stage) -> None:
+async def test_an_unhealthy_machine_is_replaced_after_its_timeout(plane: Stage) -> None:
     sick, *others = await watched(plane)
     await fall_ill(plane, sick, seconds=50)
     assert await names(plane) == sorted([sick, *others])
@@ -160,7 +160,7 @@ async def test_a_sick_machine_is_replaced_after_its_time(plane: Stage) -> None:
     assert "MachineMarkedUnhealthy" in await events(plane)
 
 
-async def test_the_owner_is_asked_once_to_remediate(plane: Stage) -> None:
+async def test_the_owner_gets_one_request_for_remediation(plane: Stage) -> None:
     sick, *_ = await watched(plane)
     await keep_bound(plane)
     await fall_ill(plane, sick)
@@ -210,7 +210,7 @@ async def test_a_machine_that_recovers_in_time_is_left_alone(plane: Stage) -> No
     assert await names(plane) == workers
 
 
-async def test_too_many_sick_machines_are_nobodys_to_replace(plane: Stage) -> None:
+async def test_too_many_unhealthy_machines_are_not_replaced(plane: Stage) -> None:
     workers = await watched(plane, remediation={"triggerIf": {"unhealthyLessThanOrEqualTo": 1}})
     await fall_ill(plane, *workers[:2])
 
@@ -233,7 +233,7 @@ async def test_too_many_sick_machines_are_nobodys_to_replace(plane: Stage) -> No
     assert condition(await seen(plane), "RemediationAllowed").status == "True"
 
 
-async def test_a_range_that_is_none_is_reported(plane: Stage) -> None:
+async def test_an_invalid_range_is_reported(plane: Stage) -> None:
     await watched(plane, 1, remediation={"triggerIf": {"unhealthyInRange": "[5-2]"}})
     result = condition(await seen(plane), "RemediationAllowed")
     assert (result.status, result.reason) == ("False", "InternalError")
@@ -262,7 +262,7 @@ async def test_a_lost_node_and_a_node_that_never_joined_are_unhealthy(plane: Sta
     assert result.reason == "NodeStartupTimeout"
 
 
-async def test_annotations_except_a_machine_or_condemn_it(plane: Stage) -> None:
+async def test_annotations_exclude_a_machine_or_force_its_remediation(plane: Stage) -> None:
     text, two, three = await watched(plane)
     await keep_bound(plane)
     for name, annotation in ((text, Annotation.SKIP_REMEDIATION), (two, Annotation.PAUSED)):

@@ -177,7 +177,7 @@ async def test_each_machine_of_the_provider_gets_a_machine(plane: Stage) -> None
     ]
 
 
-async def test_a_machine_that_is_deleted_is_not_up_to_date_and_takes_its_node_along(
+async def test_a_deleted_machine_is_not_up_to_date_and_its_node_is_deleted(
     plane: Stage,
 ) -> None:
     result = await cloud(plane, 2, machines=True)
@@ -253,7 +253,7 @@ async def test_a_node_is_available_when_it_was_ready_for_long_enough(plane: Stag
     assert counted_before(await found(plane)) == (1, 1, 0)
 
 
-async def test_a_node_is_marked_lets_workloads_in_and_may_come_anew(plane: Stage) -> None:
+async def test_a_node_gets_annotations_loses_its_taint_and_may_be_recreated(plane: Stage) -> None:
     result = await cloud(plane, 1)
     await result.have("a")
     (node,) = await nodes(plane)
@@ -290,7 +290,7 @@ async def test_provisioned_is_never_taken_back(plane: Stage) -> None:
     assert machine_pool.status.initialization.infrastructure_provisioned is True
 
 
-async def test_a_paused_pool_does_nothing_but_say_so(plane: Stage) -> None:
+async def test_a_paused_pool_only_reports_that_it_is_paused(plane: Stage) -> None:
     result = await cloud(plane, 1)
     await result.have("a")
     await plane.story.merge(Cluster, "c", {"spec": {"paused": True}})
@@ -323,7 +323,7 @@ async def test_a_pool_is_deleted_after_its_references_and_with_its_nodes(plane: 
     assert await nodes(plane) == []
 
 
-async def test_a_silent_workload_cluster_holds_up_a_deletion_only_so_long(plane: Stage) -> None:
+async def test_a_silent_workload_cluster_delays_a_deletion_up_to_a_timeout(plane: Stage) -> None:
     spec = {"deletion": {"nodeDeletionTimeoutSeconds": 30}}
     result = await cloud(plane, 1, template={"spec": spec})
     await result.have("a")
@@ -441,7 +441,7 @@ OLD_POOLS = Resource(
 )
 
 
-async def test_a_provider_of_the_old_contract_serves_as_well(plane: Stage) -> None:
+async def test_a_provider_of_the_old_contract_works_too(plane: Stage) -> None:
     crd = crd_of(OLD_POOLS)
     crd["metadata"]["labels"] = {"cluster.x-k8s.io/v1beta1": "v1beta1"}
     await plane.client.create(CRDS, crd)

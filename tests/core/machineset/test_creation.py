@@ -198,7 +198,7 @@ async def test_clones_of_others_are_neither_used_nor_deleted(plane: Stage) -> No
         assert document["metadata"]["ownerReferences"] == [foreign]
 
 
-async def test_a_refused_machine_takes_nothing_of_anybody_else_with_it(plane: Stage) -> None:
+async def test_a_refused_machine_leaves_the_objects_of_others(plane: Stage) -> None:
     await running_cluster(plane)
     failure = Refusal(plane, "fakeconfigs", ServerError)
     await plane.create(*templates(), deployment(1))

@@ -45,7 +45,7 @@ UNREADY = machine("unready", bad="Ready")
 
 @pytest.mark.parametrize("order", ["", "Random", "Newest", "Oldest"])
 @pytest.mark.parametrize("unhealthy", [NO_NODE, NODE_BAD, CHECK_BAD])
-def test_every_order_begins_with_those_that_go_anyway(order: str, unhealthy: Machine) -> None:
+def test_every_order_begins_with_machines_in_deletion(order: str, unhealthy: Machine) -> None:
     machines = [YOUNG, unhealthy, UPDATING, ASKED, GOING]
     names = [item.metadata.name for item in deletion_order(machines, order, NOW)]
     assert names == ["going", "asked", "updating", unhealthy.metadata.name, "a-young"]
@@ -59,7 +59,7 @@ def test_every_order_begins_with_those_that_go_anyway(order: str, unhealthy: Mac
         ("Random", ["a-young", "ahead", "old", "unready"]),  # by name: the same every time
     ],
 )
-def test_healthy_machines_go_by_the_order(order: str, expected: list[str]) -> None:
+def test_healthy_machines_are_deleted_in_the_order(order: str, expected: list[str]) -> None:
     machines = deletion_order([YOUNG, OLD, AHEAD, UNREADY], order, NOW)
     assert [item.metadata.name for item in machines] == expected
 

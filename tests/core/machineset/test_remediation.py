@@ -89,7 +89,7 @@ async def of_the_set(plane: Stage, type_: str) -> Condition:
     return condition
 
 
-async def test_a_marked_machine_is_deleted_and_made_anew(plane: Stage) -> None:
+async def test_a_marked_machine_is_deleted_and_replaced(plane: Stage) -> None:
     first, second = await started(plane, 2)
     await hold(plane, first)
     await mark(plane, first)
@@ -111,7 +111,7 @@ async def test_a_marked_machine_is_deleted_and_made_anew(plane: Stage) -> None:
     assert (await of_the_set(plane, "Remediating")).status == "False"
 
 
-async def test_a_machine_that_recovers_is_not_to_be_replaced_any_more(plane: Stage) -> None:
+async def test_a_machine_that_recovers_is_not_replaced(plane: Stage) -> None:
     (name,) = await started(plane, 1)
     await say(plane, name, HealthCheckSucceeded="True", OwnerRemediated="False")
     await plane.settle()
@@ -161,7 +161,7 @@ async def test_machines_of_an_old_template_are_left_to_the_rollout(plane: Stage)
     )
 
 
-async def test_replacing_waits_for_the_control_plane(plane: Stage) -> None:
+async def test_remediation_waits_for_the_control_plane(plane: Stage) -> None:
     (name,) = await started(plane, 1)
     await hold(plane, name)
     key = Key("default", "c")
@@ -212,5 +212,5 @@ def machine(name: str, text: str, **annotations: str) -> Machine:
         ([machine("a", "09"), machine("b", "01", **{REMEDIATE: ""})], "ba"),
     ],
 )
-def test_remediation_order(machines: list[Machine], expected: str) -> None:
+def test_machines_are_remediated_in_a_fixed_order(machines: list[Machine], expected: str) -> None:
     assert [item.metadata.name for item in sort_for_remediation(machines)] == list(expected)

@@ -123,7 +123,7 @@ def test_scaling_down_names_machines_that_take_long() -> None:
     assert scaling_down(scope(2), [*machines, moved]).status == "False"
 
 
-def test_deleting_counts_down() -> None:
+def test_the_deleting_condition_counts_the_remaining_machines() -> None:
     assert deleting(scope(2), []).status == "False"
     removal = scope(2, deleting=True)
     assert deleting(removal, [machine("a"), machine("b")]).message == "Deleting 2 Machines"

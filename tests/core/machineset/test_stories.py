@@ -131,7 +131,7 @@ async def test_a_machine_without_a_controller_is_adopted(plane: Stage) -> None:
     ] == [("MachineSet", True)]
 
 
-async def test_without_its_template_it_reports_it_and_makes_no_more(plane: Stage) -> None:
+async def test_a_set_without_its_template_reports_it_and_creates_no_machines(plane: Stage) -> None:
     await started(plane, 1)
     await plane.client.delete(INFRA_TEMPLATES, Key("default", "md"))
     await plane.settle()

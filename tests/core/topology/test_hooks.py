@@ -68,7 +68,7 @@ async def test_a_blocking_hook_delays_the_creation() -> None:
         assert pending == "AfterControlPlaneInitialized"
 
 
-async def test_a_hook_that_is_owed_is_called_once() -> None:
+async def test_a_pending_hook_is_called_once() -> None:
     hooks = Hooks()
     async with yard(hooks) as client:
         await found(client)

@@ -56,7 +56,7 @@ def test_an_intent_has_only_the_managed_fields() -> None:
         (None, []),
     ],
 )
-def test_an_endpoint_that_a_template_leaves_empty_is_the_providers(
+def test_an_endpoint_that_a_template_leaves_empty_belongs_to_the_provider(
     endpoint: Any, unsaid: list[str]
 ) -> None:
     desired = document({"controlPlaneEndpoint": endpoint, "region": "north"})
@@ -85,7 +85,7 @@ def answered(intent: Document) -> Document:
     return {**tried, "metadata": {**tried["metadata"], "uid": "7-7"}}
 
 
-def test_values_known_only_from_a_dry_run_do_not_count() -> None:
+def test_values_known_only_from_a_dry_run_are_ignored() -> None:
     intent = document({"size": 1}, annotations={"a": "b"})
     ours = {
         "manager": MANAGER,

@@ -137,7 +137,7 @@ async def a_pause_is_told_and_kept(story: Herd) -> None:
     await story.until_settled()
 
 
-async def test_groups_of_workers_and_clusters_come_and_go_with_all_that_was_made_for_them() -> None:
+async def test_groups_of_workers_and_clusters_are_created_and_deleted_with_their_objects() -> None:
     async with grazing() as story:
         before = set(await story.versions())
         await story.topology(workers=workers(("md-0", 2), ("md-1", 1)))
@@ -155,7 +155,7 @@ async def test_groups_of_workers_and_clusters_come_and_go_with_all_that_was_made
         assert kinds == {obj["kind"] for obj in objects()} - {"Cluster"}
 
 
-async def test_a_new_value_rotates_the_template_that_says_it_and_no_other() -> None:
+async def test_a_new_value_rotates_only_the_template_that_uses_it() -> None:
     async with grazing() as story:
         machines = names(await story.all(Machine))
         (config,) = await made_templates(story, KubeadmConfigTemplate)

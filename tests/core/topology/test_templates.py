@@ -127,7 +127,7 @@ async def yard() -> AsyncIterator[Yard]:
     server.close()
 
 
-async def test_the_last_user_takes_the_templates_along() -> None:
+async def test_templates_are_deleted_with_their_last_user() -> None:
     """The MachineDeployment goes first, its sets one after the other."""
     async with yard() as at:
         await at.templates("old", "new")

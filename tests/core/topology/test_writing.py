@@ -154,7 +154,7 @@ def workers() -> Parts:
     )
 
 
-async def test_until_the_cluster_owns_them_the_shim_owns_its_parts(desk: Desk) -> None:
+async def test_the_shim_owns_the_objects_until_the_cluster_does(desk: Desk) -> None:
     await desk.write(plan())
     shim = await desk.client.get(SECRETS, Key("default", "c-shim"))
     assert [reference["kind"] for reference in shim["metadata"]["ownerReferences"]] == ["Cluster"]
@@ -181,7 +181,7 @@ async def test_a_control_plane_that_is_refused_leaves_the_cluster_with_its_infra
 
 
 @pytest.mark.parametrize("code", [0, 500])
-async def test_templates_of_workers_that_may_be_there_stay(code: int, desk: Desk) -> None:
+async def test_templates_of_possibly_created_workers_stay(code: int, desk: Desk) -> None:
     desk.wire.refused, desk.wire.code = "machinedeployments", code
     with pytest.raises(KapyError):
         await desk.write(plan(deployments={"md": workers()}))
@@ -190,9 +190,7 @@ async def test_templates_of_workers_that_may_be_there_stay(code: int, desk: Desk
 
 
 @pytest.mark.parametrize("refused", ["machinedeployments", "fakeconfigtemplates"])
-async def test_templates_of_workers_that_are_refused_are_taken_back(
-    refused: str, desk: Desk
-) -> None:
+async def test_templates_of_refused_workers_are_deleted(refused: str, desk: Desk) -> None:
     desk.wire.refused = refused
     with pytest.raises(CannotReconcile, match="failed to create"):
         await desk.write(plan(deployments={"md": workers()}))

@@ -110,7 +110,7 @@ async def test_crds_of_others_are_left_alone() -> None:
         assert await here.observed() is None
 
 
-async def test_an_object_written_by_another_client_is_stored_anew_already() -> None:
+async def test_an_object_written_by_another_client_is_not_rewritten() -> None:
     async with world() as here:
         await here.install(T1)
         was = await here.apply(OLD, "one", UNIT, foo="foo")

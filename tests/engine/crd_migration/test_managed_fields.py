@@ -44,7 +44,7 @@ def test_entries_of_other_versions_are_removed() -> None:
 
 
 @pytest.mark.parametrize("operation", ["Apply", "Update"])
-def test_a_minimal_entry_of_the_first_manager_is_left_where_all_are_removed(operation: str) -> None:
+def test_a_minimal_entry_remains_where_all_entries_are_removed(operation: str) -> None:
     entries = [entry("a", "v1beta1", operation), entry("b", "v1alpha4")]
     assert remaining_entries(entries, SERVED, KIND.api_version, NOW) == [
         {

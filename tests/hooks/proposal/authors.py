@@ -22,13 +22,11 @@ _CALLER: Final = "hooks/test_caller.py::"
 ADMINISTRATORS: Final = (
     "stories/test_extensions.py::test_only_cluster_administrators_register_extensions"
 )
-TIMEOUT: Final = f"{_CALLER}test_a_handler_has_the_time_that_it_asked_for_and_no_more"
+TIMEOUT: Final = f"{_CALLER}test_a_handler_has_its_requested_timeout"
 BAD: Final = f"{_CALLER}test_bad_answers_fail_or_are_ignored"
 FAULTS: Final = "hooks/test_faults.py::test_each_fault_is_reported_in_the_condition"
-CLUSTERS: Final = (
-    "hooks/test_herd.py::test_clusters_that_wait_for_an_extension_come_back_one_after_the_other"
-)
-HERD: Final = f"{_CALLER}test_a_herd_that_waits_for_an_extension_comes_back_one_after_the_other"
+CLUSTERS: Final = "hooks/test_herd.py::test_waiting_clusters_are_requeued_one_after_the_other"
+HERD: Final = f"{_CALLER}test_clusters_that_wait_for_an_extension_are_requeued_one_after_the_other"
 AGAIN: Final = (
     "topology/test_hooks_of_upgrades.py::test_an_answer_blocks_the_next_step_until_its_retry"
 )
@@ -77,7 +75,7 @@ SECTIONS: Final = (
                 "Any language will do, and a server may do other things beside.",
                 KEPT,
                 MOUNTED,
-                f"{_AUTHORING}test_other_paths_of_an_extension_server",
+                f"{_AUTHORING}test_unknown_paths_and_methods_are_refused",
             ),
             row(
                 (8, 9),
@@ -96,7 +94,7 @@ SECTIONS: Final = (
                 "Answers should come in milliseconds; the administrator says how long is waited, "
                 "30 seconds at most at v1.14.",
                 TIMEOUT,
-                "hooks/test_registry.py::test_the_shortest_time_counts",
+                "hooks/test_registry.py::test_the_shortest_timeout_applies",
             ),
         ),
     ),
@@ -178,7 +176,7 @@ SECTIONS: Final = (
                 2,
                 "Ignore: it is logged, and all goes on; a refusal is never ignored.",
                 BAD,
-                f"{_CALLER}test_an_answering_extension_is_never_ignored",
+                f"{_CALLER}test_failures_in_a_response_are_never_ignored",
             ),
             row(
                 3,

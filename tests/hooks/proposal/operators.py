@@ -29,10 +29,9 @@ _SERVING: Final = "apps/https/test_serving.py::"
 _HTTPS: Final = "hooks/test_https.py::"
 _REGISTRY: Final = "hooks/test_registry.py::"
 _SHARED: Final = "apps/https/test_shared.py::"
-SERVICE: Final = f"{_HTTPS}test_a_service_is_called_where_it_is_under_its_own_name"
-CLOSED: Final = (
-    "core/extensionconfig/test_stories.py::test_a_closed_gate_registers_and_calls_no_extension"
-)
+SERVICE: Final = f"{_HTTPS}test_a_service_is_called_at_its_address_under_its_own_name"
+_CONFIG: Final = "core/extensionconfig/test_stories.py::"
+CLOSED: Final = f"{_CONFIG}test_a_disabled_feature_gate_registers_and_calls_no_extension"
 REPLICAS: Final = f"{_SHARED}test_no_call_fails_while_all_replicas_and_their_authority_change"
 CLIENTS: Final = f"{_SERVING}test_only_clients_of_an_authority_are_let_in"
 ONE_CONFIG: Final = f"{_REGISTRY}test_handlers_have_names_and_hooks"
@@ -101,7 +100,7 @@ SECTIONS: Final = (
                 SERVICE,
                 f"{_HTTPS}test_a_trusted_server_is_called",
                 "hooks/test_caller.py::test_namespaces_are_selected",
-                "hooks/test_caller.py::test_settings_of_the_call_go_over_those_of_the_config",
+                "hooks/test_caller.py::test_settings_of_the_call_precede_those_of_the_config",
                 "api/validation/test_core_kinds.py::test_invalid_specs_are_refused_on_create",
             ),
             row(
@@ -200,10 +199,10 @@ SECTIONS: Final = (
                 "Somebody between: TLS whose authority is known, no redirects, client "
                 "certificates, a network policy.",
                 f"{_HTTPS}test_failed_calls_are_reported",
-                f"{_HTTPS}test_redirects_are_answers",
+                f"{_HTTPS}test_redirects_are_not_followed",
                 f"{_HTTPS}test_extensions_may_want_a_certificate",
                 CLIENTS,
-                "apps/extension_server/test_hardened.py::test_only_core_calls_it",
+                "apps/extension_server/test_hardened.py::test_only_the_core_manager_may_call_an_extension",
             ),
         ),
     ),

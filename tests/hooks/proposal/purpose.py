@@ -11,18 +11,16 @@ PATCHES: Final = (
     "stories/test_extensions.py::"
     "test_extensions_patch_and_check_templates_with_variables_of_their_own"
 )
-TAKEN: Final = (
-    "stories/test_extensions.py::test_an_extension_that_is_taken_away_holds_nothing_any_more"
-)
+TAKEN: Final = "stories/test_extensions.py::test_a_removed_extension_blocks_nothing"
 REPLACED: Final = (
-    "core/extensionconfig/test_stories.py::test_handlers_are_those_of_the_last_good_answer"
+    "core/extensionconfig/test_stories.py::test_handlers_are_those_of_the_last_successful_discovery"
 )
 CATALOG: Final = "hooks/test_openapi.py::test_the_catalog_has_the_hooks_of_upstreams"
 OPENAPI: Final = "hooks/test_openapi.py::test_the_openapi_document_equals_upstreams"
 HOW_TO: Final = "hooks/test_evolution.py::test_a_new_version_is_one_module_as_the_how_to_says"
 OWN: Final = "hooks/test_own_hooks.py::test_a_hook_of_a_provider_is_discovered_and_called"
 RELEASED: Final = "hooks/test_evolution.py::test_released_hooks_stay_compatible"
-DEPRECATION: Final = "hooks/test_evolution.py::test_deprecation_has_its_rules"
+DEPRECATION: Final = "hooks/test_evolution.py::test_deprecations_follow_the_policy"
 LOST: Final = "clusterctl/test_upgrade.py::test_extensions_that_would_stop_working_are_named"
 WARNED: Final = (
     "core/extensionconfig/test_stories.py"
@@ -173,7 +171,7 @@ SECTIONS: Final = (
                 "expect of the other.",
                 RELEASED,
                 KEPT,
-                "testing/test_extension_conformance.py::test_a_bad_one_breaks_its_rule",
+                "testing/test_extension_conformance.py::test_a_bad_extension_breaks_its_rule",
             ),
         ),
     ),
@@ -191,7 +189,7 @@ SECTIONS: Final = (
                 4,
                 "Rules of webhooks do not apply to hooks: an answer that waits is asked for again, "
                 "a failure policy ignores no refusal.",
-                "hooks/test_caller.py::test_an_answering_extension_is_never_ignored",
+                "hooks/test_caller.py::test_failures_in_a_response_are_never_ignored",
                 "topology/test_hooks_of_upgrades.py::"
                 "test_an_answer_blocks_the_next_step_until_its_retry",
             ),

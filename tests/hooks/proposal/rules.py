@@ -50,8 +50,8 @@ SECTIONS: Final = (
                 "A hook is a POST of a JSON request that is answered with a JSON response; both "
                 "schemas are part of the hook.",
                 "hooks/test_openapi.py::"
-                "test_every_reference_leads_somewhere_and_everything_has_words",
-                "apps/extension_server/test_protocol.py::test_responses_of_an_extension_server",
+                "test_every_reference_resolves_and_everything_has_a_description",
+                "apps/extension_server/test_protocol.py::test_requests_get_the_right_status",
             ),
             row((5, 7), "Several versions of a hook are there at once.", HOW_TO, OLDER),
             row(

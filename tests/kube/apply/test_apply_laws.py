@@ -96,7 +96,7 @@ def test_no_two_managers_own_a_field_that_an_update_changed(first: Any, two: Any
 
 
 @given(SPECS, SPECS)
-def test_entries_survive_the_wire(live: Any, spec: Any) -> None:
+def test_managed_fields_survive_a_round_trip(live: Any, spec: Any) -> None:
     entries = applied(made(live), "one", spec, force=True)["metadata"]["managedFields"]
     sent = json.loads(json.dumps(entries))
     managed_entries = parse_entries(sent)

@@ -65,7 +65,7 @@ def test_applying_the_same_through_another_version_changes_nothing(
 
 
 @given(BOTH, BOTH, st.sampled_from([OLD, NEW]), st.sampled_from([OLD, NEW]))
-def test_a_conflict_is_seen_through_every_version(first: Any, two: Any, a: str, b: str) -> None:
+def test_a_conflict_is_detected_in_every_version(first: Any, two: Any, a: str, b: str) -> None:
     live = put(None, a, "one", first)
     contested = any(first[name] != two[name] for name in first.keys() & two.keys())
     try:
@@ -98,7 +98,7 @@ PORTS = st.lists(
 
 
 @given(PORTS, PORTS)
-def test_a_key_that_is_left_out_is_its_default(first: Any, two: Any) -> None:
+def test_an_omitted_list_key_has_its_default(first: Any, two: Any) -> None:
     live = applied(applied(None, "one", {"byPort": first}), "two", {"byPort": two}, force=True)
     spelled = [{"protocol": "TCP", **item} for item in first]
     again = TRACKER.apply(live, shape({"byPort": spelled}), write("one"), force=True)
@@ -130,7 +130,7 @@ def test_without_a_schema_an_apply_is_idempotent_too(live: Any, spec: Any) -> No
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["x", "y", "z"])), max_size=6))
-def test_however_many_take_turns_the_last_word_counts(turns: list[tuple[str, str]]) -> None:
+def test_the_last_of_many_applies_wins(turns: list[tuple[str, str]]) -> None:
     live = made({"name": "x"})
     for manager, value in turns:
         live = applied(live, manager, {"name": value}, force=True)

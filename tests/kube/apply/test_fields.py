@@ -36,7 +36,7 @@ def paths_of(fields: f.Fields, prefix: Path = ()) -> Iterator[Path]:
 
 
 @given(PATHS)
-def test_a_set_holds_its_paths(paths: frozenset[Path]) -> None:
+def test_a_field_set_contains_its_paths(paths: frozenset[Path]) -> None:
     fields = fields_of(paths)
     assert frozenset(paths_of(fields)) == paths
     assert all(f.contains(fields, path) for path in paths)
@@ -76,7 +76,7 @@ def test_excluding_a_path_excludes_its_descendants(
 
 
 @given(PATHS)
-def test_a_set_survives_the_wire(paths: frozenset[Path]) -> None:
+def test_a_field_set_survives_a_round_trip(paths: frozenset[Path]) -> None:
     fields = fields_of(paths)
     assert f.decode(json.loads(json.dumps(fields))) == fields
 

@@ -24,23 +24,23 @@ def intent(**metadata: Document) -> Document:
 
 
 @pytest.mark.parametrize("annotations", [{}, {"of": "others"}])
-def test_empty_annotations_that_were_applied_are_settled(annotations: dict[str, str]) -> None:
+def test_empty_annotations_that_were_applied_need_no_apply(annotations: dict[str, str]) -> None:
     """Upstream applies them so, and owns the empty map where others have annotations."""
     wanted = intent(labels={"a": "1"}, annotations={})
     owned = {"f:labels": LABELS, **({"f:annotations": {}} if annotations else {})}
     assert is_no_op(live(owned, **annotations), wanted, MANAGER)
 
 
-def test_annotations_that_are_not_applied_any_more_have_to_go() -> None:
+def test_removing_applied_annotations_needs_an_apply() -> None:
     owned = {"f:labels": LABELS, "f:annotations": {"f:mine": {}}}
     assert not is_no_op(live(owned, mine="1"), intent(labels={"a": "1"}, annotations={}), MANAGER)
 
 
-def test_only_empty_annotations_are_settled_too() -> None:
+def test_an_intent_of_empty_annotations_only_needs_no_apply() -> None:
     assert is_no_op(live({"f:annotations": {}}, of="others"), intent(annotations={}), MANAGER)
 
 
-def test_another_label_is_not_settled() -> None:
+def test_another_label_needs_an_apply() -> None:
     owned = {"f:labels": LABELS, "f:annotations": {}}
     wanted = intent(labels={"a": "2"}, annotations={})
     assert not is_no_op(live(owned, of="others"), wanted, MANAGER)

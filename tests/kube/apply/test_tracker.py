@@ -185,7 +185,7 @@ def test_a_structure_that_someone_else_made_is_left_as_null() -> None:
     assert applied(live, "one", {})["spec"] == {"labels": None}
 
 
-def test_items_keep_a_sensible_order() -> None:
+def test_items_keep_their_order_and_new_ones_follow() -> None:
     live = applied(None, "one", {"byName": [{"name": name} for name in "abcd"]})
     after = applied(live, "two", {"byName": [{"name": name} for name in "xca"]})
     assert [item["name"] for item in after["spec"]["byName"]] == ["b", "x", "c", "d", "a"]
@@ -237,7 +237,7 @@ def test_a_shared_value_has_two_owners_and_is_no_change() -> None:
     assert "time" not in after["metadata"]["managedFields"][0]
 
 
-def test_the_same_again_returns_the_object_itself() -> None:
+def test_a_repeated_apply_returns_the_object_itself() -> None:
     live = applied(None, "one", {"name": "x", "byName": [{"name": "a"}], "nested": {}})
     again = TRACKER.apply(live, shape(live["spec"]), write("one", LATER), force=False)
     assert again is live
@@ -454,7 +454,7 @@ def test_metadata_of_a_wrong_type_is_no_configuration() -> None:
         VERSIONS.apply(None, wrong, write("one"), force=False)
 
 
-def test_fields_that_the_same_manager_owned_before_stay_one_object() -> None:
+def test_an_unchanged_field_set_of_a_manager_is_reused() -> None:
     live = made({"name": "x", "count": 1})
     again = updated(live, {"name": "y", "count": 1}, "maker", LATER)
     (before,), (after,) = (item["metadata"]["managedFields"] for item in (live, again))

@@ -49,7 +49,7 @@ def test_steps_come_in_cloud_inits_order() -> None:
     assert plan(ORDER).ignored == ("growpart",)
 
 
-def test_containers_are_given_none_of_this() -> None:
+def test_containers_get_no_system_settings() -> None:
     system_plan = plan(ORDER, system=False)
     assert set(system_plan.ignored) == {
         "growpart",

@@ -73,7 +73,7 @@ def _configuration(document: Any) -> Any:
 
 
 @pytest.mark.parametrize("data_format", ["cloud-config", "ignition"])
-def test_the_steps_are_upstreams(data_format: str) -> None:
+def test_the_steps_equal_those_of_upstream(data_format: str) -> None:
     cases = [case for case in _CASES if case["format"] == data_format]
     assert len(cases) >= 10
     for case in cases:

@@ -94,7 +94,7 @@ def test_the_first_problem_is_shown_in_its_place(
     assert str(caught.value) == f"ERROR: <input>:{line}:{column}: {problem}\n | {text}\n | {mark}"
 
 
-def test_nesting_has_an_end() -> None:
+def test_nesting_is_limited() -> None:
     with pytest.raises(CompileError, match="recursion limit"):
         value("(" * 5000 + "1" + ")" * 5000)
 
@@ -136,6 +136,6 @@ def test_a_constant_format_is_checked_with_its_values(expression: str, problem: 
 
 
 @pytest.mark.parametrize("expression", ["'%d'.format([dyn('x')])", "'100%%'.format([]) == '100%'"])
-def test_other_formats_compile(expression: str) -> None:
+def test_valid_formats_compile(expression: str) -> None:
     with contextlib.suppress(EvaluationError):
         value(expression)

@@ -120,7 +120,7 @@ def test_a_rule_must_compile() -> None:
         ({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}, False),
     ],
 )
-def test_old_values_must_be_found(list_type: Document, refused: bool) -> None:
+def test_transition_rules_need_correlatable_values(list_type: Document, refused: bool) -> None:
     item = with_rule({"type": "object", "properties": {"k": STRING}}, "self == oldSelf")
     results = said({"type": "array", "maxItems": 5, "items": item, **list_type})
     assert bool(results) is refused
@@ -156,7 +156,7 @@ def test_bounds_make_the_same_rule_cheap() -> None:
     assert said(with_rule(schema, "self.all(x, self.all(y, x == y))")) == []
 
 
-def test_a_rule_costs_as_often_as_it_can_be_run() -> None:
+def test_the_cost_of_a_rule_is_multiplied_by_its_runs() -> None:
     inner = with_rule({"type": "array", "maxItems": 200, "items": STRING}, "self.all(x, x != '')")
     once = {"type": "array", "maxItems": 2, "items": inner}
     often = {"type": "array", "maxItems": 20_000, "items": inner}

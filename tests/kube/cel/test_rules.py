@@ -64,7 +64,7 @@ def test_values_of_objects_and_lists_are_not_shown() -> None:
     ("path", "where"),
     [(".a", "spec.f.a"), (".b['x.y']", "spec.f.b[x.y]"), ("['a']", "spec.f[a]")],
 )
-def test_a_rule_can_blame_a_field(path: str, where: str) -> None:
+def test_a_rule_can_name_the_path_of_a_field(path: str, where: str) -> None:
     properties = {
         "a": {"type": "integer"},
         "b": {"type": "object", "additionalProperties": {"type": "integer"}},
@@ -125,7 +125,7 @@ def test_unchanged_invalid_values_only_cause_warnings() -> None:
     assert found(schema, 8, 7) == ["spec.f: Invalid value: 8: too many"]
 
 
-def test_items_of_a_list_are_forgiven_when_the_whole_list_did_not_change() -> None:
+def test_items_of_an_unchanged_list_are_ratcheted() -> None:
     schema = {"type": "array", "items": ruled("integer", {"rule": "self < 5", "message": "no"})}
     warnings: list[str] = []
     assert found(schema, [9], [9], warnings=warnings) == []
@@ -133,7 +133,7 @@ def test_items_of_a_list_are_forgiven_when_the_whole_list_did_not_change() -> No
     assert found(schema, [9, 1], [9]) == ["spec.f[0]: Invalid value: 9: no"]
 
 
-def test_a_rule_about_the_old_value_is_never_forgiven() -> None:
+def test_transition_rules_are_not_ratcheted() -> None:
     schema = ruled("integer", {"rule": "self > oldSelf", "message": "only up"})
     assert found(schema, 7, 7) == ["spec.f: Invalid value: 7: only up"]
 
@@ -164,7 +164,7 @@ def test_a_rule_without_a_value_is_broken(rule: str, error: str) -> None:
         (ruled("object", "self == oldSelf"), {}, [], "expected a map for the provided schema"),
     ],
 )
-def test_a_rule_cannot_speak_of_a_value_of_another_type(
+def test_a_rule_is_not_run_on_a_value_of_another_type(
     schema: Document, new: Any, old: Any, error: str
 ) -> None:
     (message,) = found(schema, new, old)
@@ -172,7 +172,7 @@ def test_a_rule_cannot_speak_of_a_value_of_another_type(
     assert message.endswith(f"evaluating rule: {schema['x-kubernetes-validations'][0]['rule']}")
 
 
-def test_a_rule_that_speaks_of_nothing_holds_for_everything() -> None:
+def test_a_rule_without_a_reference_holds_for_every_value() -> None:
     assert found(ruled("integer", "true"), 1.0) == []
 
 

@@ -87,7 +87,7 @@ def test_a_patch_applied_twice_is_applied_once(document: Any, patch: Any) -> Non
 
 
 @pytest.mark.parametrize(("first", "two"), [(1, True), (0, False), ([1], [True]), ({"a": 0}, {})])
-def test_python_would_call_some_different_values_equal(first: Any, two: Any) -> None:
+def test_values_of_different_types_are_different(first: Any, two: Any) -> None:
     assert not is_equal_json(first, two)
 
 

@@ -36,7 +36,7 @@ def test_patterns_are_judged_as_go_judges_them() -> None:
 
 
 @pytest.mark.skipif("KAPY_TEST_GO_REGEXP" not in os.environ, reason="opt-in, needs Go")
-def test_made_up_patterns_are_judged_as_go_judges_them(tmp_path: Path) -> None:
+def test_generated_patterns_are_judged_as_go_judges_them(tmp_path: Path) -> None:
     compiler = shutil.which("go")
     assert compiler is not None
     judge = tmp_path / "judge"

@@ -69,7 +69,7 @@ def test_a_default_has_defaults_too(document: Any) -> None:
     assert STRUCTURAL.default(document)["spec"] == FULL
 
 
-def test_a_document_that_has_them_is_returned_itself() -> None:
+def test_a_document_with_all_defaults_is_returned_itself() -> None:
     document = STRUCTURAL.default({"spec": {"items": [{}]}, "metadata": {"labels": None}})
     assert STRUCTURAL.default(document) is document
 
@@ -99,7 +99,7 @@ def test_parts_that_equal_those_of_a_settled_document_are_shared_with_it() -> No
     assert result["spec"]["items"][1] == {"name": "m"}
 
 
-def test_a_converted_object_loses_nulls_that_may_not_stand() -> None:
+def test_a_converted_object_loses_nulls_that_are_not_nullable() -> None:
     maybe = {"spec": {"maybe": None}}
     assert STRUCTURAL.without_nulls(maybe) is maybe
     assert STRUCTURAL.without_nulls({"spec": {"plain": None, **maybe["spec"]}}) == maybe
@@ -120,9 +120,7 @@ def test_nulls_from_an_apply_are_kept() -> None:
         ({"metadata": {"name": "b"}, "other": 1}, False),
     ],
 )
-def test_a_document_with_other_metadata_alone_needs_no_second_look(
-    change: Any, settled: bool
-) -> None:
+def test_a_change_of_metadata_alone_causes_no_defaulting(change: Any, settled: bool) -> None:
     text = {"type": "string"}
     spec = {"type": "object", "properties": {"a": text}}
     schema = Structural.compile({"type": "object", "properties": {"spec": spec}})

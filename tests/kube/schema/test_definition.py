@@ -128,11 +128,11 @@ def test_a_field_that_is_not_structural_is_reported(field: Any, errors: list[str
         {"type": "object", "additionalProperties": {"type": "array", "items": STRING}},
     ],
 )
-def test_a_structural_field_is_good(field: Any) -> None:
+def test_a_structural_field_is_accepted(field: Any) -> None:
     assert errors_of({"type": "object", "properties": {"f": field}}) == []
 
 
-def test_formats_that_nothing_checks_are_found() -> None:
+def test_unchecked_formats_are_reported() -> None:
     inner = {"type": "array", "items": {**STRING, "format": "funny"}}
     number = {"type": "integer", "format": "int64"}
     schema = {"type": "object", "properties": {"a": inner, "b": number, "c": {"format": "date"}}}

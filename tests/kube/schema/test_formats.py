@@ -36,7 +36,7 @@ from kapy.kube.schema.formats import format_of
         ("hexcolor", ["#fff", "a1b2c3"], ["#ff"]),
     ],
 )
-def test_a_format_accepts_and_refuses(name: str, good: list[str], bad: list[str]) -> None:
+def test_a_format_accepts_valid_values_only(name: str, good: list[str], bad: list[str]) -> None:
     check = format_of(name)
     assert check is not None
     assert [value for value in good if not check(value)] == []
@@ -52,10 +52,10 @@ def test_a_format_accepts_and_refuses(name: str, good: list[str], bad: list[str]
         ({"type": "object", "format": "int32"}, 'must be of type object: "integer"'),
     ],
 )
-def test_a_format_counts_where_its_type_has_it(schema: dict[str, str], got: str) -> None:
+def test_a_format_is_checked_only_for_its_type(schema: dict[str, str], got: str) -> None:
     (error,) = FieldSchema.compile(schema).shape_errors(7, "v")
     assert error.detail.endswith(got)
 
 
-def test_an_unknown_format_says_nothing() -> None:
+def test_an_unknown_format_accepts_everything() -> None:
     assert format_of("k8s-nonsense") is None

@@ -250,7 +250,7 @@ KEYED = {
         ),
     ],
 )
-def test_items_of_sets_and_maps_stand_once(schema: Document, value: Any, errors: list[str]) -> None:
+def test_items_of_sets_and_maps_are_unique(schema: Document, value: Any, errors: list[str]) -> None:
     assert errors_of(schema, value) == errors
     assert errors_of(schema, [*value, value[0]], [*value, value[0]]) == []
 
@@ -313,7 +313,7 @@ def ruled() -> Structural:
     )
 
 
-def test_rules_are_checked_where_they_stand() -> None:
+def test_rules_are_checked_at_their_level_of_the_schema() -> None:
     errors = ruled().validate({"spec": {"n": 7}}, {"spec": {"n": 6}})
     assert [str(error) for error in errors] == ["spec.n: Invalid value: 7: must be under 5 (was 6)"]
 

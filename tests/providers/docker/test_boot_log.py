@@ -135,7 +135,7 @@ def test_a_log_is_followed_across_a_rotation(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "lines"), [(0, b""), (1, b"c\r d\n"), (2, b"b\nc\r d\n"), (9, b"a\nb\nc\r d\n")]
 )
-def test_the_last_lines(number: int, lines: bytes) -> None:
+def test_the_last_lines_of_a_log_are_read(number: int, lines: bytes) -> None:
     assert last_lines(b"a\nb\nc\r d\n", number) == lines
     assert last_lines(b"a\nb\nc\r d", number) == lines.removesuffix(b"\n")
 

@@ -61,7 +61,7 @@ async def test_deletion_leaves_nothing() -> None:
         await stage.engine.remove("blue-kinds-own")
 
 
-async def test_the_network_goes_with_the_last_cluster_if_kapy_made_it() -> None:
+async def test_the_network_is_removed_with_the_last_cluster_if_kapy_created_it() -> None:
     async with playing() as stage:
         await stage.cluster()
         await stage.bench.client.delete(DEV.cluster, key("blue"))
@@ -103,7 +103,7 @@ async def test_a_load_balancer_that_stopped_is_started_again() -> None:
         assert stage.engine.diary.count("create blue-lb") == 1
 
 
-async def test_what_happened_while_the_engine_was_not_followed_is_found() -> None:
+async def test_changes_during_an_interrupted_event_stream_are_found() -> None:
     async with playing() as stage:
         await stage.cluster()
         await stage.machine("worker-0")
@@ -171,7 +171,7 @@ async def test_a_missing_image_or_engine_is_explained() -> None:
         await stage.bench.until(DEV.cluster, "blue", is_provisioned)
 
 
-async def test_image_and_template_of_ones_own() -> None:
+async def test_a_load_balancer_may_have_another_image_and_template() -> None:
     async with playing() as stage:
         stage.engine.images.add("registry.example.com/x/haproxy:2")
         template = "port {{ .FrontendControlPlanePort }}{{ range $n, $b := .BackendServers }}\n"

@@ -105,7 +105,7 @@ class Log:
         return done.returncode, done.stdout + (b"new\n" if follow else b""), done.stderr
 
 
-async def test_boot_data_left_a_file(
+async def test_the_boot_log_is_read_from_its_file(
     console: ContainerConsole, server: EngineServer, tmp_path: Path
 ) -> None:
     log = Log(tmp_path)
@@ -122,7 +122,7 @@ async def test_boot_data_left_a_file(
 
 
 @pytest.mark.parametrize("stopped", [False, True])
-async def test_of_a_large_log_the_end_is_shown(
+async def test_the_end_of_a_large_log_is_shown(
     console: ContainerConsole, server: EngineServer, tmp_path: Path, stopped: bool
 ) -> None:
     log = Log(tmp_path)
@@ -150,7 +150,7 @@ async def test_a_container_without_a_shell_has_its_file_read(
     assert await read(console, "bootstrap", tail=1) == "one\n"
 
 
-async def test_a_stopped_container_has_what_is_not_read_by_a_command(
+async def test_logs_of_a_stopped_container_are_read_without_a_command(
     console: ContainerConsole, server: EngineServer
 ) -> None:
     server.answer("GET .*/containers/t1/json", "exited")
@@ -227,7 +227,7 @@ async def test_input_is_read_whole_where_its_end_cannot_be_told(
     assert (server.ran[0].command, server.ran[0].stdin) == (["cat"], b"x" * 1000)
 
 
-async def test_what_cannot_be_reached_is_explained(
+async def test_an_unreachable_machine_is_explained(
     console: ContainerConsole, server: EngineServer
 ) -> None:
     wanted = LogRequest(source="bootstrap")
@@ -254,7 +254,7 @@ async def test_what_cannot_be_reached_is_explained(
         ("desktop", 6443, "https://127.0.0.1:32768"),
     ],
 )
-async def test_the_way_to_a_server_whose_address_is_hidden(
+async def test_a_hidden_server_address_is_replaced_by_the_published_one(
     console: ContainerConsole, server: EngineServer, engine: str, port: int, url: str
 ) -> None:
     desktop = {**RECORDED["info"]["body"], "OperatingSystem": "Docker Desktop"}
@@ -267,7 +267,7 @@ async def test_the_way_to_a_server_whose_address_is_hidden(
 @pytest.mark.parametrize(
     ("host", "machine"), [("10.9.8.7", "10.9.8.7"), ("127.0.0.1", ""), ("localhost", "")]
 )
-async def test_the_way_through_an_engine_on_another_machine(
+async def test_a_remote_engine_publishes_the_api_server(
     console: ContainerConsole, server: EngineServer, host: str, machine: str
 ) -> None:
     server.answer("GET .*/networks/kind", "network")

@@ -43,7 +43,7 @@ def configured(wanted: Wanted = NODE, **around: Any) -> dict[str, Any]:
     return configuration(wanted, Surroundings(**{"engine": ENGINE, **around}))
 
 
-def test_a_control_plane_node() -> None:
+def test_a_control_plane_node_has_its_container_configuration() -> None:
     assert configured() == {
         "Hostname": "blue-cp",
         "Image": "i",
@@ -103,7 +103,7 @@ def test_podman_without_cgroup_namespaces_is_refused() -> None:
         ({"limits": frozenset()}, "may not limit cpu, memory, pids"),
     ],
 )
-def test_rootless_engines_that_run_no_node(engine: dict[str, Any], remedy: str) -> None:
+def test_unusable_rootless_engines_are_refused(engine: dict[str, Any], remedy: str) -> None:
     rootless = replace(ENGINE, security=("name=rootless",), cgroup_version="2")
     check_engine(NODE, rootless)
     refused = replace(rootless, **engine)
@@ -135,7 +135,7 @@ def test_systemd_of_nodes_keeps_to_cgroup_v1() -> None:
     assert environment(replace(NODE, private_cgroups=False), "1") == []
 
 
-def test_a_worker_with_mounts_of_its_own_on_a_host_with_selinux() -> None:
+def test_extra_mounts_of_a_worker_are_labelled_for_selinux() -> None:
     mounts = [
         Mount(container_path="/var/run/docker.sock", host_path="/run/docker.sock"),
         Mount(container_path="/data", host_path="/srv", read_only=True),
@@ -164,7 +164,7 @@ def test_a_worker_with_mounts_of_its_own_on_a_host_with_selinux() -> None:
     assert document["Labels"]["io.x-k8s.cluster.failureDomain"] == "a"
 
 
-def test_a_load_balancer() -> None:
+def test_a_load_balancer_has_its_container_configuration() -> None:
     wanted = Wanted(name="b", cluster=BLUE, role="external-load-balancer", image="i")
     document = configured(wanted)
     assert document["Entrypoint"] == [
@@ -205,7 +205,9 @@ def test_a_load_balancer() -> None:
         ),
     ],
 )
-def test_engines_that_need_more(engine: dict[str, Any], setting: str, value: Any) -> None:
+def test_an_engine_gets_the_settings_that_it_needs(
+    engine: dict[str, Any], setting: str, value: Any
+) -> None:
     info = EngineInfo(**{"name": "", "version": "", "storage_driver": "overlay2", **engine})
     assert configured(engine=info)["HostConfig"][setting] == value
 
@@ -225,12 +227,12 @@ def test_proxies_are_passed_on_and_the_cluster_is_reached_without() -> None:
     ]
 
 
-def test_without_a_proxy_nothing_is_completed() -> None:
+def test_without_a_proxy_no_proxy_variables_are_set() -> None:
     wanted = replace(NODE, cluster_subnets=["192.168.0.0/16"])
     assert "PROXY" not in str(configured(wanted, environment={"PATH": "/bin"}))
 
 
-def test_names_are_upstreams() -> None:
+def test_names_equal_those_of_upstream() -> None:
     assert machine_container("blue", "blue-md-0-x") == "blue-md-0-x"
     assert machine_container("blue", "worker") == "blue-worker"
 
@@ -260,7 +262,7 @@ def test_a_container_without_our_labels_is_owned_by_others() -> None:
         ("v1.36.1", "mine:1", "mine:1", True),
     ],
 )
-def test_images_of_nodes(version: str, custom: str, name: str, private: bool) -> None:
+def test_a_version_has_its_node_image(version: str, custom: str, name: str, private: bool) -> None:
     image = node_image(version, custom)
     assert image.name.startswith(name)
     assert ("@" in image.name) is ("@" in name)
@@ -272,7 +274,7 @@ def test_a_known_custom_image_is_run_as_it_needs() -> None:
     assert not node_image("v1.36.1", image_name).has_private_cgroups
 
 
-def test_a_version_that_is_none() -> None:
+def test_an_invalid_version_is_refused() -> None:
     with pytest.raises(InvalidVersion):
         node_image("latest")
 
@@ -287,7 +289,9 @@ def test_a_version_that_is_none() -> None:
         (["10.0.0.0/16", "fd00::/64"], ["10.1.0.0/16"], "DualStack"),
     ],
 )
-def test_ip_families(pods: list[str], services: list[str], family: str) -> None:
+def test_the_ip_family_follows_the_cluster_network(
+    pods: list[str], services: list[str], family: str
+) -> None:
     assert ip_family(cluster(pods, services)) == family
 
 
@@ -299,7 +303,9 @@ def test_ip_families(pods: list[str], services: list[str], family: str) -> None:
         (["10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16"], [], "it may have two"),
     ],
 )
-def test_networks_that_do_not_fit(pods: list[str], services: list[str], message: str) -> None:
+def test_inconsistent_cluster_networks_are_refused(
+    pods: list[str], services: list[str], message: str
+) -> None:
     with pytest.raises(BadNetwork, match=message):
         ip_family(cluster(pods, services))
 
@@ -309,7 +315,7 @@ def cluster(pods: list[str], services: list[str]) -> Cluster:
     return Cluster(metadata=ObjectMeta(), spec=ClusterSpec(cluster_network=network))
 
 
-def test_the_load_balancers_configuration() -> None:
+def test_the_load_balancer_configuration_is_rendered() -> None:
     backends = {"b": Backend("172.18.0.4", 0), "a": Backend("fd00::3")}
     text = config_text(Balancing(port=7000, backends=backends))
     assert "  bind *:7000\n" in text
@@ -327,12 +333,12 @@ def test_the_load_balancers_configuration() -> None:
     assert "  bind :::6443\n" in config_text(Balancing(ipv6=True))
 
 
-def test_a_template_that_is_none_is_explained() -> None:
+def test_an_invalid_template_is_explained() -> None:
     with pytest.raises(BadLoadBalancerTemplate, match="customHAProxyConfigTemplateRef names"):
         config_text(Balancing(), "{{ .Nope")
 
 
-def test_the_load_balancers_image() -> None:
+def test_the_load_balancer_image_follows_the_spec() -> None:
     assert image_of("", "") == "kindest/haproxy:v20230606-42a2262b"
     assert image_of("registry.example.com/x", "2") == "registry.example.com/x/haproxy:2"
 

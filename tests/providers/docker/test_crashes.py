@@ -161,17 +161,17 @@ async def create(stage: Stage, name: str, *, control_plane: bool = False) -> Non
 
 
 @pytest.mark.parametrize(("fault", "number"), CHOSEN)
-async def test_a_life_with_one_fault_ends_as_without(fault: Fault, number: int) -> None:
+async def test_a_fault_does_not_change_the_end_state(fault: Fault, number: int) -> None:
     await live(Faulty(fault, number))
 
 
-async def test_every_request_of_the_life_is_tried() -> None:
+async def test_every_request_of_the_life_gets_a_fault() -> None:
     engine = Faulty()
     await live(engine)
     assert 80 < engine.requests < REQUESTS
 
 
-async def test_the_last_cluster_takes_the_network_along() -> None:
+async def test_the_network_is_removed_with_the_last_cluster() -> None:
     engine = Faulty()
     async with playing(engine=engine, follow=killed_once) as stage:
         await stage.cluster()

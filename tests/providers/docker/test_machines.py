@@ -34,7 +34,7 @@ TAINT = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "effect": "NoS
 
 
 @pytest.mark.parametrize("kinds", [DEV, DOCKER], ids=["DevMachine", "DockerMachine"])
-async def test_a_control_plane_machine_from_container_to_node(kinds: Kinds) -> None:
+async def test_a_control_plane_machine_becomes_a_node(kinds: Kinds) -> None:
     async with playing(kinds) as stage:
         provisioned: list[bool] = []
 
@@ -100,7 +100,7 @@ async def test_no_command_runs_in_a_container_before_systemd_has_made_its_cgroup
 
 
 @pytest.mark.parametrize("output", [b"", b"\x00" * 10_000])
-async def test_a_container_that_says_nothing_is_asked(output: bytes) -> None:
+async def test_a_container_without_systemd_output_is_queried(output: bytes) -> None:
     async with playing() as stage:
         stage.engine.output_of_systemd = output
         await stage.cluster()
@@ -108,7 +108,7 @@ async def test_a_container_that_says_nothing_is_asked(output: bytes) -> None:
         await stage.booted("cp-0")
 
 
-async def test_reports_its_progress() -> None:
+async def test_a_machine_reports_its_progress() -> None:
     async with playing() as stage:
         await stage.bench.cluster("blue", DEV.infra())
         await stage.machine("worker-0")
@@ -357,7 +357,7 @@ async def test_deletion_leaves_the_load_balancer_first() -> None:
         assert set(stage.engine.made["blue-lb"].signals) == {"SIGHUP"}
 
 
-async def test_a_machine_in_memory_is_nobodys_business_here() -> None:
+async def test_a_machine_of_another_backend_is_ignored() -> None:
     async with playing() as stage:
         await stage.bench.cluster("blue", provisioned=True)
         infra = DEV.machine_of()
@@ -371,7 +371,7 @@ async def test_a_machine_in_memory_is_nobodys_business_here() -> None:
         assert CLUSTER.name not in " ".join(stage.engine.names())
 
 
-async def test_what_a_container_cannot_carry_out_is_reported() -> None:
+async def test_unsupported_boot_data_is_reported() -> None:
     async with playing() as stage:
         await stage.cluster()
         data = b"""#cloud-config
@@ -398,7 +398,7 @@ runcmd: ['kubeadm join']
 
 
 @pytest.mark.parametrize("kinds", [DEV, DOCKER], ids=["Dev", "Docker"])
-async def test_templates_tell_the_capacity_of_the_engine(kinds: Kinds) -> None:
+async def test_templates_report_the_capacity_of_the_engine(kinds: Kinds) -> None:
     async with playing(kinds) as stage:
         wanted = kinds.machine_of()
         template = {

@@ -32,7 +32,7 @@ def test_a_published_port_is_used_instead_of_the_address() -> None:
     assert not addresses.learn(balancer(""), *PUBLISHED), "of one that is stopped, nothing is known"
 
 
-def test_addresses_of_ipv6() -> None:
+def test_ipv6_addresses_are_replaced() -> None:
     addresses = PublishedAddresses()
     addresses.learn(balancer("32768"), "fd00::2", "::1")
     assert addresses.instead_of("https://[fd00::2]:6443") == "https://[::1]:32768"
@@ -58,12 +58,12 @@ def test_the_certificate_stays_that_of_the_address() -> None:
     ("address", "near"),
     [("127.0.0.1", True), ("203.0.113.1", False), ("no address", False), ("::ffff:1", False)],
 )
-def test_which_addresses_are_near(address: str, near: bool) -> None:
+def test_addresses_of_local_networks_are_near(address: str, near: bool) -> None:
     assert is_near(address, ["127.0.0.0/8"]) is near
 
 
 @pytest.mark.parametrize(("security", "published"), [((), False), (("name=rootless",), True)])
-async def test_the_way_to_a_rootless_engines_load_balancer(
+async def test_a_load_balancer_of_a_rootless_engine_is_reached_by_its_published_port(
     security: tuple[str, ...], published: bool
 ) -> None:
     async with playing(DEV) as stage:

@@ -51,7 +51,7 @@ async def test_operations_run_in_order_and_wake_their_machine() -> None:
         assert len(woken) == 3
 
 
-async def test_what_changes_without_an_end_is_reported_once_a_second() -> None:
+async def test_endless_progress_is_reported_once_a_second() -> None:
     tasks = Tasks()
 
     async def chat(task: Task) -> None:
@@ -97,7 +97,7 @@ async def test_a_failure_or_a_deadline_ends_a_task() -> None:
         assert len(woken) == 4
 
 
-async def test_a_machine_that_goes_has_no_tasks_any_more() -> None:
+async def test_tasks_of_a_deleted_machine_end() -> None:
     tasks, ended = Tasks(), False
 
     async def go_on(_: Task) -> None:
@@ -118,6 +118,6 @@ async def test_a_machine_that_goes_has_no_tasks_any_more() -> None:
         assert woken == [Key("default", "b")]
 
 
-async def test_nothing_is_begun_by_a_program_that_stops() -> None:
+async def test_a_stopping_program_begins_no_task() -> None:
     with pytest.raises(NotYet):
         Tasks().start(OWNER, "t", [], 1)

@@ -49,7 +49,7 @@ async def test_an_old_certificate_is_refused() -> None:
             user_of(access, plane.authority, later)
 
 
-async def test_others_than_administrators_may_not_read() -> None:
+async def test_only_administrators_may_read() -> None:
     async with in_memory_plane() as plane:
         await plane.running("blue")
         access = await plane.kubeconfig("blue")

@@ -144,7 +144,7 @@ async def test_without_a_ca_no_api_server_starts_until_there_is_one(plane: Plane
     await plane.ready("cp")
 
 
-async def test_a_ca_that_a_person_has_stored_without_our_label_is_used(plane: Plane) -> None:
+async def test_a_ca_that_a_user_stored_without_the_label_is_used(plane: Plane) -> None:
     secret = certificate_secret(key("blue"), CLUSTER_CA, plane.authority)
     del secret["metadata"]["labels"]
     await plane.bench.client.create(SECRETS, secret)
@@ -386,7 +386,7 @@ async def test_objects_with_another_backend_are_left_to_others(plane: Plane) -> 
         assert "finalizers" not in document["metadata"]
 
 
-async def test_a_duration_that_is_none_is_reported_in_a_condition(plane: Plane) -> None:
+async def test_an_invalid_duration_is_reported_in_a_condition(plane: Plane) -> None:
     await plane.cluster("blue")
     await plane.machine("blue", "worker", dev_machine({"vm": "soon"}))
     await settled()

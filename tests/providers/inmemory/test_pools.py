@@ -179,7 +179,7 @@ async def test_machines_are_spread_over_the_failure_domains() -> None:
         assert domains == ["a", "a", "b", "b"]
 
 
-async def test_a_cluster_takes_its_pools_along() -> None:
+async def test_pools_are_deleted_with_their_cluster() -> None:
     async with running_plane() as story:
         await begin(story, 2)
         cluster = await story.until(MachinePool, "mp", runs(2))

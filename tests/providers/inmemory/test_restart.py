@@ -37,7 +37,7 @@ async def test_a_restart_builds_the_workload_cluster_again() -> None:
 
 
 @pytest.mark.parametrize("moment", [0.0, 0.5, 3, 10.2, 11, 12.5, 13.9])
-async def test_a_machine_that_was_starting_is_up_in_the_end(moment: float) -> None:
+async def test_a_machine_that_was_starting_becomes_ready(moment: float) -> None:
     async with in_memory_plane() as plane:
         await plane.cluster("blue")
         await plane.machine("blue", "cp", dev_machine(UPSTREAM), control_plane=True)

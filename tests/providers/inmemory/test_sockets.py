@@ -218,7 +218,7 @@ def blue_at(endpoint: Endpoint) -> Document:
 
 
 @pytest.mark.skipif(not has_many_loopback_addresses(), reason="needs all of 127.0.0.0/8")
-async def test_planes_that_trade_a_port_share_it() -> None:
+async def test_planes_that_exchange_a_port_share_it() -> None:
     """The clusters of the plane that comes later answer at their own addresses."""
     async with listening() as first, listening() as later:
         await first.running("red")

@@ -99,7 +99,7 @@ async def test_a_version_too_far_away_is_not_taken_over(hands: Hands) -> None:
     assert [item.metadata.name for item in await hands.machines()] == ["lone"]
 
 
-async def test_owned_by_others_machines_keep_it_from_working(hands: Hands) -> None:
+async def test_machines_of_other_owners_block_a_control_plane(hands: Hands) -> None:
     other = {"apiVersion": "a/v1", "kind": "Other", "name": "o", "uid": "u", "controller": True}
     await hands.start_cluster()
     await lone_machine(hands, owner=other)

@@ -59,7 +59,7 @@ def test_an_uninitialized_control_plane_is_unavailable() -> None:
     assert told(plane()) == ("False", "Control plane not yet initialized")
 
 
-def test_certificates_are_needed() -> None:
+def test_a_control_plane_without_certificates_is_unavailable() -> None:
     assert told(three(certificates=False)) == (
         "False",
         "* Control plane certificates are not available",
@@ -119,7 +119,9 @@ def test_learners_are_named() -> None:
         (600, ("Unknown", "Failed to get etcd members")),
     ],
 )
-def test_etcd_has_some_time_to_answer(since: float, expected: tuple[str, str]) -> None:
+def test_a_missing_etcd_answer_is_tolerated_for_some_time(
+    since: float, expected: tuple[str, str]
+) -> None:
     control_plane = plane(machine("a"), status=status(since=since))
     assert told(control_plane) == expected
 
@@ -133,7 +135,7 @@ def test_members_must_be_those_of_the_machines() -> None:
     )
 
 
-def test_external_etcd_does_not_count() -> None:
+def test_external_etcd_is_not_considered() -> None:
     external = {
         "external": {
             "endpoints": ["https://e:2379"],

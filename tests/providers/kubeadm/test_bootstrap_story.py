@@ -217,7 +217,7 @@ async def test_a_machine_that_took_the_lock_before_a_crash_continues(plane: Plan
     assert told(await config_of(plane, "cp0")) == ("False", WAITING)
 
 
-async def test_certificates_that_a_person_brought_are_used(plane: Plane) -> None:
+async def test_certificates_of_a_user_are_used(plane: Plane) -> None:
     await cluster(plane)
     ca = await certificates(plane, labelled=False, access=False)
     config = await machine(plane, "cp1", control_plane=True, **EC)

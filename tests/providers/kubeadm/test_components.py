@@ -160,7 +160,7 @@ def test_pods_of_a_silent_kubelet_may_be_stale() -> None:
     )
 
 
-def test_a_machine_that_comes_up_is_no_issue() -> None:
+def test_a_starting_machine_is_not_reported() -> None:
     control_plane = plane(machine("a"), machine("b", node=False, healthy=False))
     observe_components(control_plane, {"a": node("a")}, pods("a"))
     assert told(control_plane) == ("True", "Healthy", "")
@@ -169,7 +169,7 @@ def test_a_machine_that_comes_up_is_no_issue() -> None:
     assert condition.message == "Waiting for FakeMachine to report spec.providerID"
 
 
-def test_machines_that_say_the_same_are_named_together() -> None:
+def test_machines_with_equal_messages_share_a_line() -> None:
     control_plane = plane(*(machine(name) for name in "abcde"))
     nodes = {name: node(name) for name in "abcde"}
     observe_components(control_plane, nodes, pods("a"))
@@ -210,7 +210,7 @@ def test_components_of_a_machine_in_deletion_report_it() -> None:
     )
 
 
-def test_no_machines_report_nothing() -> None:
+def test_without_machines_nothing_is_reported() -> None:
     control_plane = plane()
     observe_components(control_plane, {}, {})
     assert told(control_plane) == (

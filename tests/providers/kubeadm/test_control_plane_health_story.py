@@ -66,7 +66,7 @@ async def test_an_etcd_that_cannot_be_reached_is_unknown(hands: Hands) -> None:
     assert status_of(kcp, "ControlPlaneComponentsHealthy") == "True"
 
 
-async def test_the_end_of_each_api_servers_certificate_is_noted_once(hands: Hands) -> None:
+async def test_the_expiry_of_each_api_server_certificate_is_recorded_once(hands: Hands) -> None:
     await hands.start(replicas=3)
     await until(hands, at(3))
     await asyncio.sleep(5)
@@ -99,7 +99,7 @@ async def test_a_recovering_etcd_is_noticed_without_an_event(hands: Hands) -> No
     await until(hands, lambda kcp: status_of(kcp, "EtcdClusterHealthy") == "True")
 
 
-async def test_an_etcd_that_falls_ill_in_silence_is_noticed_within_ten_minutes(
+async def test_an_unreported_failure_of_etcd_is_noticed_within_ten_minutes(
     hands: Hands,
 ) -> None:
     await hands.start()
@@ -118,7 +118,7 @@ async def test_an_etcd_that_falls_ill_in_silence_is_noticed_within_ten_minutes(
     assert status_of(await hands.control_plane(), "EtcdClusterHealthy") == "False"
 
 
-async def test_a_learning_member_of_etcd_keeps_a_machine_from_going(hands: Hands) -> None:
+async def test_a_learner_of_etcd_blocks_the_deletion_of_a_machine(hands: Hands) -> None:
     await hands.start(replicas=3)
     await until(hands, at(3))
     going, learning, _ = sorted(await names(hands))

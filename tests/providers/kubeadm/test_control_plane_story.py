@@ -99,7 +99,7 @@ async def test_v1beta1_conditions_are_reported(hands: Hands) -> None:
     assert (counters.ready_replicas, counters.unavailable_replicas) == (1, 1)
 
 
-async def test_a_machine_and_its_belongings_are_made_as_upstream_makes_them(hands: Hands) -> None:
+async def test_a_machine_and_its_objects_equal_those_of_upstream(hands: Hands) -> None:
     await hands.start()
     kcp = await until(hands, at(1))
     (machine,) = await hands.machines()
@@ -163,7 +163,7 @@ async def test_fields_belong_to_upstreams_managers(hands: Hands) -> None:
     ]
 
 
-async def test_every_secret_is_made_once(hands: Hands) -> None:
+async def test_every_secret_is_created_once(hands: Hands) -> None:
     await hands.start()
     kcp = await until(hands, at(1))
     secrets = (await hands.plane.client.list(SECRETS, "default")).items
@@ -339,7 +339,7 @@ async def test_machines_spread_over_failure_domains(hands: Hands) -> None:
     ]
 
 
-async def test_a_new_machine_comes_where_the_fewest_are_that_go(hands: Hands) -> None:
+async def test_a_new_machine_is_placed_in_the_smallest_failure_domain(hands: Hands) -> None:
     domains = [{"name": name, "controlPlane": True} for name in ("a", "b")]
     await hands.start(replicas=3, failure_domains=domains)
     await until(hands, at(3))
@@ -384,7 +384,7 @@ async def test_a_paused_cluster_is_left_alone(hands: Hands) -> None:
     await until(hands, at(3))
 
 
-async def test_a_certificate_that_gets_lost_is_not_made_again(hands: Hands) -> None:
+async def test_a_lost_certificate_is_not_issued_again(hands: Hands) -> None:
     await hands.start()
     await until(hands, at(1))
     await hands.plane.client.delete(SECRETS, Key("default", "c1-sa"))

@@ -57,12 +57,12 @@ def test_a_plugin_learns_the_name_of_the_machine() -> None:
     }
 
 
-def test_an_old_provider_does_too() -> None:
+def test_an_auth_provider_is_written_into_the_discovery_file() -> None:
     provider = {"name": "p", "config": {"k": "v"}}
     file = kubeconfig_file(discovery({"authProvider": provider}))
     assert file is not None
     assert load(file["content"])["users"][0]["user"] == {"auth-provider": provider}
 
 
-def test_a_file_of_the_users_own_is_not_written() -> None:
+def test_a_discovery_file_of_the_user_is_not_written() -> None:
     assert kubeconfig_file(decode({"kubeConfigPath": "/d"}, FileDiscovery)) is None

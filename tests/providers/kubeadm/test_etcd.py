@@ -89,12 +89,12 @@ async def test_omitted_fields_of_etcd_answers_are_zero() -> None:
         (b"[]", 200, "no JSON object"),
     ],
 )
-async def test_refusals_are_errors(body: Any, status: int, message: str) -> None:
+async def test_a_refused_request_is_an_error(body: Any, status: int, message: str) -> None:
     with pytest.raises(EtcdError, match=message):
         await EtcdGateway(Answering(body, status)).members()
 
 
-async def test_no_answer_is_unreachable() -> None:
+async def test_a_missing_answer_means_unreachable() -> None:
     async def nobody(_: Request) -> Reply:
         raise Unreachable("nobody is there")
 

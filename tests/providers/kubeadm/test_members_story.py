@@ -104,7 +104,7 @@ async def test_another_member_leads_before_the_machine_is_drained(hands: Hands) 
     assert set(hands.etcd.members) == await names(hands)
 
 
-async def test_the_hooks_of_others_come_first(hands: Hands) -> None:
+async def test_hooks_of_others_precede_the_removal_of_the_member(hands: Hands) -> None:
     await hands.start(replicas=3)
     await until(hands, at(3))
     going = sorted(await names(hands))[0]

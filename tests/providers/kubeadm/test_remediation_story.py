@@ -71,7 +71,7 @@ async def test_the_last_machine_is_kept(hands: Hands) -> None:
     assert await owner_says(hands, only) == ("", "")
 
 
-async def test_a_first_machine_that_never_comes_up_is_replaced_by_another_first(
+async def test_a_first_machine_that_never_starts_is_replaced(
     hands: Hands,
 ) -> None:
     hands.hold_new = True
@@ -88,7 +88,7 @@ async def test_a_first_machine_that_never_comes_up_is_replaced_by_another_first(
     assert config.spec.join_configuration.control_plane is None
 
 
-async def test_a_replacement_that_fails_too_is_a_retry_and_those_are_limited(hands: Hands) -> None:
+async def test_retries_of_a_failing_replacement_are_limited(hands: Hands) -> None:
     remediation = {"maxRetry": 1, "retryPeriodSeconds": 60}
     await hands.start(replicas=3, remediation=remediation)
     await until(hands, at(3))
@@ -115,7 +115,7 @@ async def test_a_replacement_that_fails_too_is_a_retry_and_those_are_limited(han
     assert await owner_says(hands, third) == ("CannotBeRemediated", message)
 
 
-async def test_etcds_quorum_comes_first(hands: Hands) -> None:
+async def test_remediation_preserves_the_quorum_of_etcd(hands: Hands) -> None:
     await hands.start(replicas=3)
     await until(hands, at(3))
     sick, also_sick, _ = sorted(await names(hands))
@@ -182,7 +182,7 @@ async def test_an_imminent_upgrade_precedes_a_remediation(hands: Hands) -> None:
     await replaced(hands, sick, 3)
 
 
-async def test_a_mark_that_a_crash_left_behind_does_not_stay(hands: Hands) -> None:
+async def test_a_remediation_annotation_left_by_a_crash_is_removed(hands: Hands) -> None:
     await hands.start(replicas=3)
     await until(hands, at(3))
     stale = json.dumps({"machine": "m", "timestamp": "2020-01-01T00:00:00Z", "retryCount": 3})
@@ -208,7 +208,7 @@ async def test_an_unreadable_note_stops_remediation_only(hands: Hands) -> None:
     assert sick in await names(hands)
 
 
-async def test_the_next_one_waits_until_the_first_is_replaced(hands: Hands) -> None:
+async def test_the_next_remediation_waits_for_the_first_replacement(hands: Hands) -> None:
     """Also when its replacement cannot be made."""
     await hands.start(replicas=3)
     await until(hands, at(3))

@@ -96,7 +96,7 @@ def test_defaulted_and_in_place_fields_do_not_count_as_outdated(changes: Any) ->
         {"joinConfiguration": {"nodeRegistration": {"taints": []}, "controlPlane": {}}},
     ],
 )
-def test_a_different_configuration_counts(changes: Any) -> None:
+def test_a_different_configuration_makes_a_machine_outdated(changes: Any) -> None:
     config = config_of(PLAIN, join=True, **changes)
     assert messages(PLAIN, config=config) == ("KubeadmConfig is not up-to-date",)
 
@@ -109,7 +109,7 @@ def test_the_machine_that_ran_init_is_compared_as_a_join_too() -> None:
     assert messages(newer, config=old) == ("KubeadmConfig is not up-to-date",)
 
 
-def test_version_and_template_count() -> None:
+def test_another_version_or_template_makes_a_machine_outdated() -> None:
     kcp = control_plane({"version": "v1.35.0"})
     infrastructure = {
         "metadata": {
@@ -127,7 +127,7 @@ def test_version_and_template_count() -> None:
     assert messages(control_plane(), infrastructure=adopted) == ()
 
 
-def test_rollout_after_and_certificate_expiry_count_when_due() -> None:
+def test_due_rollouts_and_expiring_certificates_make_a_machine_outdated() -> None:
     soon = {"certificatesExpiryDate": stamp(NOW + timedelta(days=20))}
     before = {"rollout": {"before": {"certificatesExpiryDays": 21}}}
     assert messages(control_plane(before), status=soon) == ("Certificates will expire soon",)
@@ -140,7 +140,7 @@ def test_rollout_after_and_certificate_expiry_count_when_due() -> None:
     assert messages(control_plane(coming)) == ()
 
 
-def test_the_next_moment_that_counts_is_known() -> None:
+def test_the_next_due_time_is_returned() -> None:
     document = machine("m")
     document["status"]["certificatesExpiryDate"] = stamp(NOW + timedelta(days=20))
     machines = [decode(document, Machine)]

@@ -74,7 +74,7 @@ async def test_a_users_authority_signs_everything_and_stays_unchanged(hands: Han
     assert indented in await user_data(hands, machine)
 
 
-async def test_their_kubeconfig_is_left_alone(hands: Hands) -> None:
+async def test_a_kubeconfig_of_a_user_is_left_alone(hands: Hands) -> None:
     ca = authority()
     await bring(hands, "ca", ca)
     owner = OwnerReference(api_version="a/v1", kind="K", name="n", uid="u")
@@ -89,7 +89,7 @@ async def test_their_kubeconfig_is_left_alone(hands: Hands) -> None:
     assert await hands.plane.client.get(SECRETS, Key("default", "c1-kubeconfig")) == before
 
 
-async def test_our_own_kubeconfig_is_renewed_at_half_of_its_life(hands: Hands) -> None:
+async def test_a_generated_kubeconfig_is_renewed_at_half_of_its_life(hands: Hands) -> None:
     ca = authority()
     await bring(hands, "ca", ca)
     owner = OwnerReference(api_version="a/v1", kind="K", name="n", uid="u")
@@ -132,7 +132,7 @@ async def test_an_external_etcd_is_used_and_not_maintained(hands: Hands) -> None
     assert hands.etcd.calls == []
 
 
-async def test_without_their_secrets_nothing_is_made_in_their_place(hands: Hands) -> None:
+async def test_missing_secrets_of_a_user_are_not_generated(hands: Hands) -> None:
     await hands.start(**WITH_EXTERNAL_ETCD)
     kcp = await until(hands, lambda kcp: status_of(kcp, "CertificatesAvailable") == "Unknown")
     assert kcp.status.deprecated is not None
@@ -149,7 +149,7 @@ async def test_without_their_secrets_nothing_is_made_in_their_place(hands: Hands
     await until(hands, at(1))
 
 
-async def test_an_unhealthy_machine_beside_their_etcd_is_replaced(hands: Hands) -> None:
+async def test_an_unhealthy_machine_with_external_etcd_is_replaced(hands: Hands) -> None:
     await bring(hands, "etcd", authority(), key=False)
     await bring(hands, "apiserver-etcd-client", authority())
     await hands.start(replicas=3, **WITH_EXTERNAL_ETCD)
@@ -226,7 +226,7 @@ async def test_an_authority_that_cannot_be_used_is_reported_before_anything_is_m
     await until(hands, at(1))
 
 
-async def test_all_that_cannot_be_used_is_named(hands: Hands) -> None:
+async def test_all_unusable_secrets_are_named(hands: Hands) -> None:
     ca = authority()
     await bring(hands, "ca", KeyPair(b"garbage", ca.key))
     await bring(hands, "etcd", KeyPair(ca.certificate, b"garbage"))
@@ -342,7 +342,9 @@ async def test_an_authority_without_its_key_needs_a_kubeconfig(hands: Hands) -> 
     await until(hands, at(1))
 
 
-async def test_a_secret_that_gets_spoilt_is_reported_and_stops_nothing_else(hands: Hands) -> None:
+async def test_a_secret_that_becomes_invalid_is_reported_and_blocks_nothing_else(
+    hands: Hands,
+) -> None:
     await hands.start()
     await until(hands, at(1))
     spoilt = {"data": {"tls.key": b64encode(b"garbage").decode()}}

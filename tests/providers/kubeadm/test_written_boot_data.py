@@ -50,7 +50,7 @@ def _ignition(case: dict[str, Any]) -> dict[str, str]:
         return {"error": str(error)}
 
 
-def test_ignition_is_upstreams() -> None:
+def test_ignition_equals_that_of_upstream() -> None:
     different = []
     for number, case in enumerate(_CASES):
         result, recorded = _ignition(case), case["ignition"]
@@ -61,7 +61,7 @@ def test_ignition_is_upstreams() -> None:
     assert sum("out" in case["ignition"] for case in _CASES) >= 150
 
 
-def test_cloud_config_is_upstreams() -> None:
+def test_cloud_config_equals_that_of_upstream() -> None:
     writers: dict[str, Callable[..., str]] = {
         "init": cloudinit.init_control_plane,
         "join-control-plane": cloudinit.join_control_plane,
@@ -146,7 +146,7 @@ def test_a_doubtful_config_is_refused_only_in_strict_mode(additional: str, messa
     assert message in str(caught.value)
 
 
-def test_a_text_cannot_cut_off_the_rest() -> None:
+def test_text_cannot_end_the_boot_data_early() -> None:
     setup = MachineSetup(users=[{"name": "a", "gecos": "x\n---\n"}])
     with pytest.raises(ignition.CannotTranslate):
         ignition.render_user_data(setup, {}, "kind: X\n")

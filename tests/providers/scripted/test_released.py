@@ -43,7 +43,7 @@ CONTROL_PLANE = "cluster.x-k8s.io/control-plane"
 
 
 @pytest.mark.parametrize("cloud", CLOUDS, ids=lambda value: value.name)
-async def test_a_released_provider_is_moved_through_its_life(cloud: Cloud) -> None:
+async def test_core_manages_objects_of_a_released_provider(cloud: Cloud) -> None:
     async with plane(crds=cloud.crds()) as at:
         for document in cloud.objects():
             await at.client.create(resource_of(document), document)

@@ -33,7 +33,7 @@ def test_nodes_are_listed_by_their_cluster(node: Path) -> None:
     assert main(["ps", "-a", "--filter", f"label={LABEL}", "--format", of]) == "one"
 
 
-def test_a_node_tells_its_version_access_and_address(node: Path) -> None:
+def test_a_node_has_version_kubeconfig_and_address(node: Path) -> None:
     flags = ["--privileged", "-i", "-e", "NO_PROXY=x"]
     assert main(["exec", *flags, node.name, "cat", "/kind/version"]) == "v1.34.0"
     assert main(["exec", node.name, "cat", "/etc/kubernetes/admin.conf"]) == KUBECONFIG
@@ -44,7 +44,7 @@ def test_a_node_tells_its_version_access_and_address(node: Path) -> None:
     assert main(["inspect", "--format", role, node.name]) == "control-plane"
 
 
-def test_the_engine_is_one_that_kind_takes(node: Path) -> None:
+def test_the_engine_is_supported_by_kind(node: Path) -> None:
     del node
     assert json.loads(main(["info", "--format", "{{json .}}"]))["CgroupVersion"] == "2"
     assert main(["-v"]).startswith("Docker version")

@@ -29,7 +29,7 @@ def of(text: str, name: str = "infrastructure-components.yaml") -> Report:
 @pytest.mark.parametrize(
     "rule", [rule for rule in RULES.values() if rule.checked is not CheckMethod.STATIC]
 )
-def test_what_files_do_not_show_is_never_called_passed(rule: Any) -> None:
+def test_rules_without_evidence_in_files_never_pass(rule: Any) -> None:
     state = result(GOOD, rule.id).state
     assert state is (State.AUTHOR if rule.checked is CheckMethod.AUTHOR else State.NOT_RUN)
 
@@ -64,7 +64,7 @@ def test_kinds_that_no_document_describes_are_left_alone(
     assert {item.rule.id for item in broken} == named | {"clusterctl/manager"}
 
 
-def test_a_kind_of_any_name_may_be_the_one_that_is_missed() -> None:
+def test_an_unidentified_kind_may_be_the_missing_one() -> None:
     draft = Draft()
     document = draft.crd("MeadowMachine")
     document["spec"]["names"] |= {"kind": "Cow", "listKind": "CowList"}
@@ -112,7 +112,7 @@ OLD_CLUSTER = {"status.failureDomains": "object", "status.ready": "boolean", **C
     ("kind", "fields"),
     [("MeadowControlPlane", OLD_CONTROL_PLANE), ("MeadowCluster", OLD_CLUSTER)],
 )
-def test_fields_of_the_old_contract_are_all_that_is_asked_of_who_keeps_it(
+def test_a_provider_of_the_old_contract_needs_only_its_fields(
     kind: str, fields: dict[str, str]
 ) -> None:
     draft = Draft()
@@ -139,7 +139,7 @@ def test_fields_of_the_old_contract_are_all_that_is_asked_of_who_keeps_it(
         ({}, "control-plane/replicas", True),
     ],
 )
-def test_what_is_not_offered_is_not_asked_for(
+def test_rules_of_absent_fields_do_not_apply(
     document: dict[str, None], rule: str, judged: bool
 ) -> None:
     draft = Draft()
@@ -150,7 +150,7 @@ def test_what_is_not_offered_is_not_asked_for(
     assert state is (State.PASSED if judged else State.NOT_APPLICABLE)
 
 
-def test_a_schema_that_keeps_all_fields_has_them_and_shows_nothing() -> None:
+def test_a_schema_that_preserves_unknown_fields_passes_without_evidence() -> None:
     draft = Draft()
     for version in draft.crd("MeadowControlPlane")["spec"]["versions"]:
         schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -207,7 +207,7 @@ def test_a_template_may_be_yaml_only_when_its_variables_have_values(tmp_path: Pa
         ("metadata:\n  name: ${A}\n  finalizers:\n  - a\n${MORE}", "${A}"),
     ],
 )
-def test_a_variable_in_a_template_stays_what_it_is(line: str, name: str) -> None:
+def test_variables_in_a_template_are_not_replaced(line: str, name: str) -> None:
     text = f"apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\n{line}\n"
     file = File("cluster-template.yaml", text)
     assert [obj.name for obj in file.objects] == [name]
@@ -221,7 +221,7 @@ def test_a_template_that_cannot_be_read_leaves_the_rest_of_its_release() -> None
     assert "cluster-template-odd.yaml: line 2" in report.trouble
 
 
-def test_a_name_that_nobody_checks_may_be_any() -> None:
+def test_an_unchecked_crd_name_may_be_any_name() -> None:
     draft = Draft()
     metadata = draft.crd("MeadowMachine")["metadata"]
     metadata["name"] = f"cows.{DOMAIN}"
@@ -229,7 +229,7 @@ def test_a_name_that_nobody_checks_may_be_any() -> None:
     assert check_release(draft.release()).with_state(State.BROKEN) == []
 
 
-def test_a_kind_that_is_only_called_as_machines_are_is_none() -> None:
+def test_a_kind_with_a_similar_name_is_no_infra_machine() -> None:
     draft = Draft()
     pooled = crd("PooledMeadowMachine", {"spec.pool": "string", "status.reserved": "boolean"})
     pooled["metadata"]["labels"]["cluster.x-k8s.io/provider"] = draft.label
@@ -296,7 +296,7 @@ def test_a_single_file_is_no_repository(tmp_path: Path) -> None:
     assert result(report, "clusterctl/repository").state is State.NOT_APPLICABLE
 
 
-def test_a_part_of_a_release_is_not_asked_for_the_rest(tmp_path: Path) -> None:
+def test_a_part_of_a_release_is_judged_alone(tmp_path: Path) -> None:
     document = crd("MeadowMachine")
     document["metadata"]["labels"]["cluster.x-k8s.io/provider"] = "infrastructure-meadow"
     (tmp_path / "machines.yaml").write_text(json.dumps(document))
@@ -345,7 +345,7 @@ def test_a_crd_without_versions_is_a_finding(text: str, rule: str) -> None:
         (f"{CRD}spec: {{group: [a], names: {{kind: 1}}}}\n", "no spec.group and spec.names.kind"),
     ],
 )
-def test_what_is_no_manifest_is_reported_in_a_sentence(text: str, sentence: str) -> None:
+def test_a_file_that_is_no_manifest_is_reported_in_a_sentence(text: str, sentence: str) -> None:
     with pytest.raises(ConformanceError) as error:
         of(text)
     assert sentence in str(error.value)
@@ -365,7 +365,7 @@ def test_what_is_no_manifest_is_reported_in_a_sentence(text: str, sentence: str)
         "{apiVersion: VALUE, kind: VALUE, metadata: {namespace: VALUE, name: VALUE}}",
     ],
 )
-def test_odd_values_are_no_reason_to_fail(document: str, value: str) -> None:
+def test_unexpected_values_cause_no_error(document: str, value: str) -> None:
     text = document.replace("VALUE", value)
     for name in ("infrastructure-components.yaml", "clusterclass-a.yaml", "cluster-template.yaml"):
         files = (File("metadata.yaml", value), File(name, text))
@@ -376,7 +376,7 @@ ODD: Any = (None, 1, "a", "${A", [], {}, [[]], {"a": []}, [{"a": 1}], True)
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_a_release_with_anything_in_it_is_judged_or_told_to_be_unreadable(seed: int) -> None:
+def test_a_random_release_is_judged_or_reported_as_unreadable(seed: int) -> None:
     random = Random(seed)
     draft = Draft() if seed % 4 else ipam()
     node: Any = draft.objects[random.choice(list(draft.objects))]
@@ -392,7 +392,7 @@ def test_a_release_with_anything_in_it_is_judged_or_told_to_be_unreadable(seed: 
     assert draft.label in name
 
 
-def test_a_folder_with_everything_in_it_is_no_release(tmp_path: Path) -> None:
+def test_a_folder_with_unrelated_files_is_no_release(tmp_path: Path) -> None:
     for number in range(1001):
         (tmp_path / str(number)).mkdir()
     with pytest.raises(ConformanceError, match="more than 1000 folders"):
@@ -406,6 +406,6 @@ def test_a_folder_with_everything_in_it_is_no_release(tmp_path: Path) -> None:
         (lambda folder: folder, "has no file that ends with .yaml or .yml"),
     ],
 )
-def test_what_is_not_there_is_reported(tmp_path: Path, make: Any, sentence: str) -> None:
+def test_a_missing_or_empty_folder_is_reported(tmp_path: Path, make: Any, sentence: str) -> None:
     with pytest.raises(ConformanceError, match=sentence):
         check_releases(make(tmp_path))

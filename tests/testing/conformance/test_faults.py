@@ -62,13 +62,13 @@ WRONG: Final = [
 """Wrong in a way that no day without faults shows."""
 
 
-async def on_bad_days(provider: ProviderUnderTest, *, light: bool = True) -> Report:
+async def run_with_faults(provider: ProviderUnderTest, *, light: bool = True) -> Report:
     return await run_checks(provider, [], light=light, seeds=SEEDS)
 
 
 @pytest.mark.parametrize("name", GOOD)
-async def test_a_good_provider_comes_through_bad_days(name: str) -> None:
-    report = await on_bad_days(GOOD[name]())
+async def test_a_good_provider_survives_injected_faults(name: str) -> None:
+    report = await run_with_faults(GOOD[name]())
     assert {item.rule.id: item.findings for item in report.with_state(State.BROKEN)} == {}
     passed = [
         item for item in report.with_state(State.PASSED) if item.rule.name in ("once", "unique")
@@ -77,13 +77,13 @@ async def test_a_good_provider_comes_through_bad_days(name: str) -> None:
 
 
 @pytest.mark.parametrize(("role", "wrong"), WRONG)
-async def test_what_only_bad_days_show(role: str, wrong: str) -> None:
+async def test_some_defects_need_injected_faults(role: str, wrong: str) -> None:
     assert broken(await run_checks(subject(role, wrong), CHECKS[role], light=True)) == set()
-    assert broken(await on_bad_days(subject(role, wrong))) == {wrong.partition(":")[0]}
+    assert broken(await run_with_faults(subject(role, wrong))) == {wrong.partition(":")[0]}
 
 
-async def test_a_bad_day_can_be_had_again() -> None:
-    run = [await on_bad_days(subject("control-plane", "once")) for _ in range(2)]
+async def test_injected_faults_can_be_replayed() -> None:
+    run = [await run_with_faults(subject("control-plane", "once")) for _ in range(2)]
     evidenceses = [
         [finding.evidence for item in day.results for finding in item.findings] for day in run
     ]

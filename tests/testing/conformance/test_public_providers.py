@@ -29,7 +29,7 @@ def called(report: Report) -> str:
     return report.name.replace("/", " ")
 
 
-def test_the_report_is_what_is_found() -> None:
+def test_the_report_matches_the_findings() -> None:
     page = PAGE.read_text()
     states = (State.PASSED, State.BROKEN, State.NOT_APPLICABLE)
     counts = {

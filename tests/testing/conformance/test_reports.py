@@ -27,7 +27,7 @@ REPORT = broken_report()
 BROKEN = {"clusterctl/in-namespace", "clusterctl/class-variables"}
 
 
-def test_people_read_what_is_broken_why_where_and_what_to_do() -> None:
+def test_a_text_report_has_rule_evidence_place_and_remedy() -> None:
     text = FORMATS["text"]([REPORT])
     for item in REPORT.with_state(State.BROKEN):
         remedies = (
@@ -42,7 +42,7 @@ def test_people_read_what_is_broken_why_where_and_what_to_do() -> None:
     assert text.index("in-namespace") < text.index("class-variables")
 
 
-def test_people_are_told_what_could_not_be_judged() -> None:
+def test_a_text_report_lists_rules_that_could_not_be_judged() -> None:
     draft = Draft()
     draft.version = "latest"
     assert "not run  clusterctl/release-in-series" in FORMATS["text"](
@@ -50,7 +50,7 @@ def test_people_are_told_what_could_not_be_judged() -> None:
     )
 
 
-def test_programs_read_every_rule() -> None:
+def test_a_json_report_has_every_rule() -> None:
     release = json.loads(FORMATS["json"]([REPORT]))["releases"][0]
     assert (release["name"], release["worst"]) == (REPORT.name, "MUST")
     assert {item["rule"] for item in release["results"]} == set(RULES)
@@ -61,7 +61,7 @@ def test_programs_read_every_rule() -> None:
     assert {key for value in results.values() for key in value["findings"][0]} == keys
 
 
-def test_build_servers_read_failures_and_what_was_left_out() -> None:
+def test_a_junit_report_has_failures_and_skipped_rules() -> None:
     suite = ElementTree.fromstring(FORMATS["junit"]([REPORT]).split("?>", 1)[1])[0]
     assert {
         item.get("name") for item in suite.iter("testcase") if item.find("failure") is not None
@@ -89,7 +89,7 @@ class Reader(HTMLParser):
         self.elements.add(tag)
 
 
-def test_browsers_show_what_files_say_as_text() -> None:
+def test_texts_of_files_are_escaped_in_html() -> None:
     reader = Reader()
     reader.feed(FORMATS["html"]([REPORT]))
     assert "<b>&" in reader.shown

@@ -100,7 +100,7 @@ def at_provider(point: Point, kind: str) -> bool:
     ("seconds", "failing"), [(8.0, 0), (0.1, 3)], ids=["a slow cloud", "a failing cloud"]
 )
 @pytest.mark.parametrize("name", ["scale-workers", "delete"])
-def test_crashes_leave_nothing_twice(nimbus: Any, name: str, seconds: float, failing: int) -> None:
+def test_crashes_duplicate_nothing(nimbus: Any, name: str, seconds: float, failing: int) -> None:
     careful = scenario(nimbus, name, seconds, failing, looks=True)
     verdicts = exhaustive(careful, 0, KINDS, selects=at_provider)
     assert [verdict for verdict in verdicts if verdict.violations] == []
@@ -108,7 +108,7 @@ def test_crashes_leave_nothing_twice(nimbus: Any, name: str, seconds: float, fai
 
 
 @pytest.mark.slow
-def test_a_provider_that_asks_twice_is_found(nimbus: Any) -> None:
+def test_a_provider_that_creates_twice_is_reported(nimbus: Any) -> None:
     careless = scenario(nimbus, "scale-workers", 8.0, 0, looks=False)
     verdicts = exhaustive(careless, 0, KINDS, selects=lambda point, _: point.manager == "provider")
     failing = [verdict for verdict in verdicts if verdict.violations]

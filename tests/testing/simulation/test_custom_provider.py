@@ -79,7 +79,7 @@ def test_scenarios_keep_every_rule_with_machines_of_a_provider(nimbus: Any, name
 
 
 @pytest.mark.slow
-def test_a_provider_that_forgets_what_it_made_is_found(nimbus: Any) -> None:
+def test_a_provider_that_forgets_its_instances_is_reported(nimbus: Any) -> None:
     wrong = scenario(nimbus, "delete", forgets=True)
     verdicts = exhaustive(
         wrong, 0, ["crash-after"], selects=lambda point, _: point.manager == "provider"
@@ -109,7 +109,7 @@ def test_a_report_names_the_seed_and_the_command(
     assert finding.remedy.startswith("replay it: kapy simulate --release here --scenario delete")
 
 
-def test_only_infrastructure_is_played(nimbus: Any) -> None:
+def test_only_infrastructure_providers_are_simulated(nimbus: Any) -> None:
     machine = kinds_of(nimbus.provider.PROVIDER, EXAMPLES)[1:]
     with pytest.raises(NotSimulated, match="no kind of infra-cluster"):
         custom_provider(under_test(nimbus, machine), instances(InProcess))

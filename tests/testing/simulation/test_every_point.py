@@ -21,7 +21,7 @@ def few(point: Point, _: str) -> bool:
 
 
 @pytest.mark.slow
-def test_each_child_plays_one_fault() -> None:
+def test_each_child_process_injects_one_fault() -> None:
     verdicts = exhaustive(
         SCENARIOS["create"], 0, ["crash-after", "lost-reply", "stale"], jobs=2, selects=few
     )
@@ -41,7 +41,7 @@ def test_random_runs_continue_until_the_time_is_over() -> None:
 
 
 @pytest.mark.slow
-def test_what_reaches_nothing_new_is_not_kept() -> None:
+def test_runs_without_new_coverage_are_not_kept() -> None:
     exploration = Exploration(["create"], 0, faults=1)
     run = Interesting("create", 0, parse_faults("broken@core:w3"))
     assert [exploration.try_run(run).new for _ in range(2)] == [1, 0]
@@ -87,7 +87,7 @@ def test_the_command_lists_the_existing_ones(capsys: pytest.CaptureFixture[str])
         (["--trace", "-"], "--trace and --until need one --scenario"),
     ],
 )
-def test_wrong_words_are_refused(
+def test_invalid_arguments_are_refused(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert kapy(["simulate", *words]) != 0

@@ -39,7 +39,7 @@ def selection(share: int) -> Selects:
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_a_fault_at_every_write_and_caches_that_lag_behind(name: str) -> None:
+def test_rules_hold_with_a_fault_at_every_write_and_stale_caches(name: str) -> None:
     """Both in one run: its processes begin where it is, and it is played once."""
     share = SCENARIOS[name].share
     kinds = (*WRITES, "stale")
@@ -52,7 +52,7 @@ def test_a_fault_at_every_write_and_caches_that_lag_behind(name: str) -> None:
 
 
 @pytest.mark.skipif(not SOAK, reason="takes as long as asked for: make soak")
-def test_random_faults() -> None:
+def test_rules_hold_under_random_faults() -> None:
     """Begin with the corpus; runs that reach more are printed, to be added to it."""
     corpus = read_corpus(CORPUS.read_text(encoding="utf-8"))
     for run, verdict, new in random_runs([], SEED, faults=4, seconds=SECONDS, corpus=corpus):

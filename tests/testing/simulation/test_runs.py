@@ -48,7 +48,7 @@ def test_another_seed_gives_another_trace() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(FAULT_KINDS))
-def test_a_cluster_comes_up_in_spite_of(kind: str) -> None:
+def test_a_cluster_becomes_available_despite_a_fault(kind: str) -> None:
     """Each kind of fault in the middle of the points where it may happen."""
     scenario = SCENARIOS["hooks-create" if PointKind.HOOK in FAULT_KINDS[kind].points else "create"]
     points = baseline_of(scenario.name, 0).points

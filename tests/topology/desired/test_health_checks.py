@@ -29,7 +29,7 @@ OTHER = {"remediation": {"triggerIf": {"unhealthyInRange": "[1-2]"}}}
         ({"enabled": False, **OTHER}, CHECKS, None),
     ],
 )
-async def test_health_checks_are_the_topologys_or_else_its_classs(
+async def test_health_checks_come_from_the_topology_or_its_class(
     said: Document, of_class: Document, expected: Document | None
 ) -> None:
     change = deployment(healthCheck=said)

@@ -210,7 +210,7 @@ async def test_an_impossible_desired_state_is_reported(
     assert str(failure.value).startswith(sentence)
 
 
-async def test_workers_that_go_leave_their_templates_to_those_that_come() -> None:
+async def test_removed_workers_leave_their_templates_to_new_ones() -> None:
     first = settled(await made())
     going = first.machine_deployments["md"]
     going.object.metadata.uid = "going"
@@ -257,9 +257,7 @@ TOPOLOGY = st.fixed_dictionaries(
 
 @settings(max_examples=40)
 @given(TOPOLOGY, st.sampled_from(list(Version)))
-async def test_a_desired_state_that_is_reached_is_desired_again(
-    said: Document, contract: Version
-) -> None:
+async def test_a_reached_desired_state_is_stable(said: Document, contract: Version) -> None:
     change = topology(**said)
     first = await made(change, contract=contract)
     assert everything(first) == everything(await made(change, contract=contract))

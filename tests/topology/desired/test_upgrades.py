@@ -78,7 +78,7 @@ def names(state: ClusterState) -> dict[str, str]:
 
 @settings(max_examples=30)
 @given(upgrades(), st.integers(1, 3), st.integers(0, 2**32))
-async def test_every_upgrade_comes_to_its_end_and_never_leaves_the_skew(
+async def test_every_upgrade_completes_within_the_version_skew(
     upgrade: tuple[list[str], str, dict[str, str]], most: int, seed: int
 ) -> None:
     minor_versions, wanted, has = upgrade

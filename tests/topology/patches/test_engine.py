@@ -37,7 +37,7 @@ async def test_each_patch_sees_the_result_of_those_before_it() -> None:
     assert state.infrastructure_cluster["spec"] == {"net": "x", "zones": ["b"]}
 
 
-async def test_a_patch_reaches_every_place_that_its_selector_means() -> None:
+async def test_a_patch_applies_to_every_selected_template() -> None:
     sized = patch("size", MACHINES, add("spec/size", template="{{ .builtin.cluster.name }}-x"))
     pooled = patch("pool", POOLS, add("spec/size", variable="builtin.machinePool.replicas"))
     state = await result(of_class(sized, pooled))
@@ -91,7 +91,7 @@ async def test_values_override_per_part_and_only_defined_variables_are_visible()
         ("1", False),
     ],
 )
-async def test_a_patch_counts_when_its_condition_says_true(enabled_if: str, changed: bool) -> None:
+async def test_a_patch_applies_when_its_condition_is_true(enabled_if: str, changed: bool) -> None:
     document = patch("p", INFRASTRUCTURE, add("spec/more", 1), enabledIf=enabled_if)
     klass = of_class(document, variables={"on": "inline"})
     state = await result(klass, topology(variables=values(on=True)))
@@ -205,7 +205,7 @@ async def test_an_invalid_patch_is_reported_and_changes_nothing(
     assert state.control_plane.object is parts[1]
 
 
-async def test_a_wrong_patch_for_templates_that_the_cluster_has_not_does_no_harm() -> None:
+async def test_an_invalid_patch_of_unused_templates_is_ignored() -> None:
     other = {**MACHINES, "matchResources": {"machineDeploymentClass": {"names": ["large"]}}}
     await result(of_class(patch("p", other, add("spec/x", template="{{ .bad"))))
 
@@ -285,7 +285,7 @@ async def test_requests_name_the_holders_of_templates_and_omit_annotations() -> 
         ({"patchType": "JSONPatch", "patch": "e30="}, "a JSON patch is a list of operations"),
     ],
 )
-async def test_an_answer_that_says_nothing_of_use_is_reported(answer: Document, said: str) -> None:
+async def test_an_invalid_response_is_reported(answer: Document, said: str) -> None:
     class Answering(Extensions):
         async def generate(self, extension: str, cluster: object, request: Document) -> Document:
             return {"items": [{"uid": request["items"][0]["uid"], **answer}]}
@@ -338,5 +338,5 @@ async def test_causes_name_the_source_of_each_value() -> None:
     ]
 
 
-def test_an_answer_travels_as_base64() -> None:
+def test_patches_of_a_response_are_base64() -> None:
     assert response("u", [])["patch"] == "W10="

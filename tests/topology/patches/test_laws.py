@@ -125,7 +125,7 @@ def test_all_is_changed_or_nothing_and_every_change_has_a_cause(drawn: list[Any]
 
 @given(_PATCHES)
 @settings(max_examples=40)
-def test_an_extension_that_says_the_same_makes_the_same(drawn: list[Any]) -> None:
+def test_an_extension_with_equal_patches_gives_the_same_result(drawn: list[Any]) -> None:
     """Patches whose values stand in them can be said by an extension as they are."""
     entries = [
         (selector, [change for change in changes if "valueFrom" not in change], enabled)

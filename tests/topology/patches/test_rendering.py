@@ -56,7 +56,7 @@ async def test_all_templates_of_a_cluster_share_a_bound(monkeypatch: pytest.Monk
         await result(of_class(patch("p", INFRASTRUCTURE, *changes)))
 
 
-def test_many_short_templates_are_no_short_work() -> None:
+def test_many_short_templates_count_as_long_work() -> None:
     values = Values({"builtin": {}}, {}, Rendering())
     half = "{{ range until 1200 }}{{ end }}"
     with pytest.raises(LongTemplate):
@@ -82,7 +82,7 @@ def test_rendered_templates_are_cached_by_their_variables() -> None:
     assert other.render(template) == "2-kept"
 
 
-def test_that_a_template_makes_nothing_is_kept_too() -> None:
+def test_an_empty_rendering_is_cached_too() -> None:
     values = Values({"builtin": {"gone": 1}}, {})
     for _ in range(2):
         with pytest.raises(NoValue, match="differs each time"):

@@ -31,7 +31,7 @@ FIRST = tuple(check for check in BEHAVIOUR if not check.stage)
 
 
 @pytest.mark.parametrize("parallel", [0, 3])
-async def test_everything_is_gone_and_there_was_never_more_than_was_told(parallel: int) -> None:
+async def test_all_objects_are_removed_and_the_announced_number_is_a_limit(parallel: int) -> None:
     cloud, lines = Cloud(), list[str]()
     provider = costly(cloud)
     report = await run_checks(
@@ -48,7 +48,7 @@ async def test_everything_is_gone_and_there_was_never_more_than_was_told(paralle
     assert all(f"{count} {kind}" in lines[0] for kind, count in needs.items())
 
 
-async def test_what_the_time_cuts_off_is_removed() -> None:
+async def test_objects_of_a_run_that_times_out_are_removed() -> None:
     cloud = Cloud()
     timeouts = replace(VIRTUAL, whole=10)
     report = await run_checks(costly(cloud), FIRST, light=True, timeouts=timeouts)
@@ -60,7 +60,7 @@ async def test_what_the_time_cuts_off_is_removed() -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.1, 31, 61, 91, 590])
-async def test_what_is_interrupted_is_removed(seconds: float) -> None:
+async def test_objects_of_an_interrupted_run_are_removed(seconds: float) -> None:
     # Whatever the checks have done to their objects then: paused, deleted, without a finalizer.
     cloud, context = Cloud(forgets=True), RunContext()
     async with asyncio.TaskGroup() as group:
@@ -72,7 +72,7 @@ async def test_what_is_interrupted_is_removed(seconds: float) -> None:
     assert (cloud.there, context.leftovers) == (set(), [])
 
 
-async def test_what_a_provider_has_made_before_it_died_is_removed_by_the_next_one() -> None:
+async def test_objects_of_a_dead_provider_are_removed_by_the_next_one() -> None:
     cloud = Cloud(dies_with=12)
     report = await run_checks(costly(cloud), FIRST, light=True)
     assert "the cloud is gone" in report.trouble
@@ -80,14 +80,14 @@ async def test_what_a_provider_has_made_before_it_died_is_removed_by_the_next_on
     assert (cloud.there, report.leftovers) == (set(), ())
 
 
-async def test_bad_days_leave_nothing() -> None:
+async def test_injected_faults_leave_no_objects() -> None:
     cloud = Cloud()
     report = await run_checks(costly(cloud), (), light=True, seeds=range(2))
     assert cloud.ever > 3
     assert (cloud.there, report.leftovers) == (set(), ())
 
 
-async def test_what_does_not_go_is_listed_with_the_way_to_remove_it() -> None:
+async def test_leftovers_are_listed_with_the_command_that_removes_them() -> None:
     cloud = Cloud(holds=True)
     checks = [
         check for check in FIRST if check.rule in ("infra-machine/watch", "infra-cluster/watch")
@@ -118,7 +118,7 @@ async def test_a_provider_with_little_room_gets_advice() -> None:
     assert cloud.there == set()
 
 
-async def test_kinds_that_nobody_serves_are_reported() -> None:
+async def test_kinds_without_a_controller_are_reported() -> None:
     provider = subject(Plain, "infra-machine")
     nothing = replace(provider, kinds=())
     async with embedded(nothing, clock=loop_clock(), light=True) as environment:
@@ -140,7 +140,7 @@ class Counted(Interceptor):
 
 
 @pytest.mark.parametrize("role", ROLES)
-async def test_no_check_makes_more_than_it_says(role: str) -> None:
+async def test_no_check_creates_more_objects_than_announced(role: str) -> None:
     entries: dict[str, int] = {}
 
     def counted(check: Check) -> Check:

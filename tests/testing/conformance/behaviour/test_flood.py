@@ -13,7 +13,7 @@ from kapy.kube.names import CONFIG_MAPS
 from kapy.testing.conformance.write_log import AT_ONCE, PROVIDER_USER, RecordingServer
 
 
-async def test_who_floods_does_not_stop_the_time() -> None:
+async def test_a_flood_of_requests_does_not_stop_virtual_time() -> None:
     server = RecordingServer.open(None, clock=loop_clock())
     assert isinstance(server, RecordingServer)
     provider = User(PROVIDER_USER, ("system:masters", "system:authenticated"))

@@ -71,7 +71,7 @@ async def test_a_program_that_is_not_there_is_reported(tmp_path: Path) -> None:
         await run_checks(provider, BEHAVIOUR, light=True, timeouts=HASTE)
 
 
-async def test_what_was_not_looked_at_when_a_program_died_is_not_run(tmp_path: Path) -> None:
+async def test_remaining_checks_of_a_dead_program_are_not_run(tmp_path: Path) -> None:
     provider = program(tmp_path, "--die-after", "1")
     checks = [check for check in BEHAVIOUR if check.role == "infra-machine" and not check.stage]
     report = await run_checks(provider, checks, clock=system_clock, light=True, timeouts=HASTE)
@@ -80,7 +80,7 @@ async def test_what_was_not_looked_at_when_a_program_died_is_not_run(tmp_path: P
     assert report.trouble in {item.reason for item in report.with_state(State.NOT_RUN)}
 
 
-async def test_a_program_that_asks_for_nothing_is_reported(
+async def test_a_program_without_requests_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kapy.testing.conformance.command.PATIENCE", 0.5)
@@ -88,7 +88,7 @@ async def test_a_program_that_asks_for_nothing_is_reported(
         await run_checks(program(tmp_path, "--no-ask"), BEHAVIOUR, light=True, timeouts=HASTE)
 
 
-async def test_a_program_that_runs_already_is_judged_by_what_its_cluster_tells(
+async def test_a_running_program_is_judged_by_the_objects_of_its_cluster(
     tmp_path: Path,
 ) -> None:
     provider = program(tmp_path)
@@ -110,7 +110,7 @@ async def test_a_program_that_runs_already_is_judged_by_what_its_cluster_tells(
     assert [item for item in remaining if item.startswith("conformance")] == []
 
 
-async def test_what_is_held_in_a_cluster_of_others_is_listed_with_a_command(tmp_path: Path) -> None:
+async def test_leftovers_in_a_foreign_cluster_are_listed_with_a_command(tmp_path: Path) -> None:
     provider = program(tmp_path, "--cling")
     checks = [check for check in BEHAVIOUR if check.rule == "infra-cluster/watch"]
     haste = replace(HASTE, within=3)
@@ -132,7 +132,7 @@ async def test_what_is_held_in_a_cluster_of_others_is_listed_with_a_command(tmp_
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, INTERRUPTED_EXIT_CODE), (signal.SIGTERM, TERMINATED)]
 )
-async def test_a_run_that_is_reported_to_end_removes_what_was_made(
+async def test_a_run_that_is_terminated_removes_its_objects(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     cloud = tmp_path / "cloud"
@@ -162,7 +162,7 @@ async def test_a_run_that_is_reported_to_end_removes_what_was_made(
     assert not any("was not removed" in line for line in lines)
 
 
-async def test_where_core_runs_nobody_plays_it(tmp_path: Path) -> None:
+async def test_core_is_not_simulated_where_it_runs(tmp_path: Path) -> None:
     provider = replace(program(tmp_path), launcher=AlreadyRunning())
     async with management_plane(Settings(serving=Serving()), clock=system_clock) as plane:
         assert plane.kubeconfig is not None

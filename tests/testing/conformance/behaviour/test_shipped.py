@@ -47,7 +47,7 @@ def of(objects: dict[str, list[Document]], user_files: Iterable[File] = ()) -> P
     return provider_of_release(release, WAY, {"SIZE": "3"}, tuple(user_files))
 
 
-def test_examples_are_objects_and_insides_of_templates() -> None:
+def test_examples_are_objects_and_contents_of_templates() -> None:
     kinds = {kind.role: kind for kind in of(files()).kinds}
     assert set(kinds) == {"infra-cluster", "infra-machine", "infra-machinepool"}
     machine = kinds["infra-machine"]
@@ -80,7 +80,7 @@ async def test_kinds_without_an_example_and_webhooks_are_not_run() -> None:
     assert "webhooks" in not_run["infra-machine/ssa-dry-run"]
 
 
-async def test_providers_of_addresses_are_run_though_no_label_names_a_contract() -> None:
+async def test_ipam_providers_are_run_without_a_contract_label() -> None:
     def pools(runtime: Runtime) -> None:
         add_ipam(runtime, RangePool, Ranges())
 
@@ -187,7 +187,7 @@ def test_a_template_with_variables_that_nobody_needs_is_left_out() -> None:
         of(objects)
 
 
-def test_where_there_is_nothing_to_judge_it_says_what_is_missing() -> None:
+def test_a_release_without_examples_reports_the_missing_parts() -> None:
     objects = files()
     objects[TEMPLATE] = []
     with pytest.raises(ConformanceError, match="no example of PlainCluster, PlainMachine"):

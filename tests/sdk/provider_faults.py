@@ -1,4 +1,4 @@
-"""Providers that die after some write, and others on a bad day of their server."""
+"""Providers that die after some write, and injected faults of their server."""
 
 from __future__ import annotations
 

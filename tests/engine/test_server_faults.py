@@ -176,7 +176,7 @@ async def test_copies_equal_their_sources_after_faults(
         assert {item.metadata.name for item in day.copier.maps.list("default")} == set(stored)
 
 
-async def test_a_plane_at_rest_asks_nothing() -> None:
+async def test_an_idle_plane_sends_no_requests() -> None:
     async with a_day(1) as day:
         await day.people_are_busy(50)
         day.faults.calm()
