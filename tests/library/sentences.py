@@ -21,7 +21,11 @@ PROGRAMS = ("src", "providers")
 _WORD = r"(?:What|Who|Which|Whose|Whom)\b(?!-|'s Next)"
 _BEFORE = "Of|In|From|By|To|For|On|At|With|About|Into|Under|Beside|Behind|Beyond|Except|Since"
 _SUBJECT = re.compile(rf"\W*(?:(?:{_BEFORE}) (?:what|who|which|whose|whom)\b|{_WORD})")
-_RIDDLE = re.compile(r"\W*(?:How|When|Where|What|Who|Which|Whose|Whom)\b")
+_OPENING = r"\W*(?:How|When|Where|What|Who|Which|Whose|Whom)\b"
+_RIDDLE = re.compile(_OPENING)
+# A file that cannot have such a sentence or docstring is not parsed, which takes most of the time.
+_ANY_SUBJECT = re.compile(rf"\b(?:{_WORD}|(?:{_BEFORE}) (?:what|who|which|whose|whom)\b)")
+_ANY_OPENING = re.compile(rf"[\"']{_OPENING}")
 _ENDS = re.compile(
     r"(?<=[.!?:])[\"')*_]*\s+(?=\W*[A-Z])|(?<=[.!?:])[\"')*_]*\n|\n\s*\n|\n\s*(?:[-*|]|\d+\.)\s"
 )
@@ -41,6 +45,8 @@ class Place(NamedTuple):
 
 def riddles(path: str, text: str) -> Iterator[Place]:
     """Sentences of a source file or document whose subject is a question word."""
+    if not _ANY_SUBJECT.search(text):
+        return
     passages = _document(text) if path.endswith(".md") else _source(text)
     for line, passage in passages:
         yield from (
@@ -52,6 +58,8 @@ def riddles(path: str, text: str) -> Iterator[Place]:
 
 def riddle_openings(path: str, text: str) -> Iterator[Place]:
     """Docstrings that open with a question word in place of a noun or a verb."""
+    if not _ANY_OPENING.search(text):
+        return
     for line, docstring in _docstrings(ast.parse(text)):
         if _RIDDLE.match(docstring):
             yield Place(path, line, docstring.strip().partition("\n")[0])
@@ -65,8 +73,10 @@ def unknown_labels(path: str, text: str) -> Iterator[Place]:
     for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        for label in _labels(ast.get_docstring(node) or ""):
-            if label not in _names_in(node):
+        labels = list(_labels(ast.get_docstring(node) or ""))
+        names = _names_in(node) if labels else frozenset()
+        for label in labels:
+            if label not in names:
                 yield Place(path, node.body[0].lineno, f"{node.name} has no {label}")
 
 

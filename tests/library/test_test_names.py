@@ -15,6 +15,8 @@ _RIDDLE = re.compile(r"test_(?:who|whom|whose|what|which)(?:ever)?_")
 
 def riddles(path: str, text: str) -> Iterator[str]:
     """Yield `path:line: name` for each test whose name has a question word as its subject."""
+    if "def test_wh" not in text:
+        return
     for node in ast.walk(ast.parse(text)):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
