@@ -12,7 +12,8 @@ DIST := $(VENVS)/.venv-dist
 DOCS := $(VENVS)/.venv-docs
 BENCH := $(VENVS)/.venv-bench
 ARGS ?=
-WORKERS ?= 2
+# One more than a small machine has cores, because tests wait for programs that they start.
+WORKERS ?= 3
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
