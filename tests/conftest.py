@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from kapy.engine import private_keys
 from kapy.kube.pki import new_key
@@ -52,6 +53,12 @@ settings.register_profile(
     max_examples=int(os.environ.get("KAPY_EXAMPLES", "100")),
 )
 settings.load_profile("explore" if "KAPY_EXAMPLES" in os.environ else "kapy")
+
+# Hypothesis would parse all modules for constants, for ten seconds in each worker, and its examples
+# would depend on the modules that happen to be imported.
+pytest.MonkeyPatch().setattr(
+    providers, "_get_local_constants", lambda: providers._local_constants, raising=False
+)
 
 SLOWEST = (
     "tests/foreign/test_manager",  # a program in Go is built
