@@ -21,7 +21,7 @@ from kapy.containers.commands import MAX_OUTPUT_BYTES
 from kapy.containers.cooperative_lines import LINES_PER_TURN
 from kapy.containers.engine import LARGEST_FILE
 from kapy.containers.pull_progress import MAX_LAYERS, PullProgress
-from kapy.containers.sessions import FRAME
+from kapy.containers.records import FRAME
 
 pytestmark = pytest.mark.sockets
 

@@ -119,10 +119,11 @@ def certificate_runtime(server: Server, clock: Clock) -> Runtime:
     releases and users.
     """
     from kapy.apps.certificates.controllers import add_certificates
+    from kapy.apps.certificates.injection import add_injection
     from kapy.engine.runtime import Runtime
 
     runtime = Runtime.on(
         server.transport(CERTIFICATES_USER), clock=clock, field_manager="kapy-certificates"
     )
-    add_certificates(runtime)
+    add_injection(add_certificates(runtime))
     return runtime

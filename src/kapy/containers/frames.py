@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from aiodocker.stream import Message, Stream
 
-from kapy.containers.sessions import FRAME
+from kapy.containers.records import FRAME
 
 _MESSAGE: Final = 256
 """Bytes of memory that a message takes besides its data, as far as flow control counts."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 PODMAN = "Podman Engine"
+FRAME = struct.Struct(">BxxxL")
+"""The header of a frame of output: the number of the output, and the length of the data."""
 _DESKTOP = "Docker Desktop"
 JSON = Mapping[str, Any]
 _LIMIT_FIELDS = {"cpu": "CPUShares", "memory": "MemoryLimit", "pids": "PidsLimit"}

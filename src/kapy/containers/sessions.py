@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import struct
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -11,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from kapy.containers.commands import CHUNK_BYTES, HANGUP_ERRORS, WITH_INPUT, exit_code_of
+from kapy.containers.records import FRAME
 
 if TYPE_CHECKING:
     from aiodocker import Docker
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from aiodocker.stream import Stream
 
 CONNECT_TIMEOUT: Final = 10.0
-FRAME: Final = struct.Struct(">BxxxL")
-"""The header of a frame: the number of the output, and the length of the data."""
 _SCRIPT: Final = 'exec 3<&0; { cat <&3; kill $$; } > /dev/null 2>&1 & exec "$@" < /dev/null 3<&-'
 WHILE_CONNECTED: Final = ("/bin/sh", "-c", _SCRIPT, "sh")
 """Ends a command when its connection ends: an engine lets commands run on whose client is gone."""

@@ -16,6 +16,7 @@ from kapy._aio.clock import loop_clock
 from kapy.api.times import moment
 from kapy.apps.certificates.controllers import add_certificates
 from kapy.apps.certificates.definitions import DEFINITIONS, install_definitions
+from kapy.apps.certificates.injection import add_injection
 from kapy.client.client import Client
 from kapy.clusterctl import install
 from kapy.clusterctl.certificates import CERTIFICATES, CLUSTER_ISSUERS, ISSUERS
@@ -47,7 +48,7 @@ async def plane() -> AsyncIterator[Client]:
         await asyncio.sleep(1)  # the server makes its namespaces
         await install_definitions(client)
         runtime = Runtime.on(client.transport, clock=loop_clock())
-        add_certificates(runtime)
+        add_injection(add_certificates(runtime))
         running = group.create_task(runtime.run())
         yield client
         running.cancel()

@@ -7,7 +7,8 @@ defines cert-manager's kinds, so that Certificates which a user or provider appl
 * `issuers`     pure: the signer of a Certificate, and whether an Issuer is ready
 * `issuing`     pure: the Secret of a Certificate, and when it is due
 * `status`      pure: statuses in cert-manager's format
-* `controllers` the controllers: issuers, certificates, and CA injection
+* `controllers` the controllers of issuers and certificates
+* `injection`   the controllers that set `caBundle`
 
 The controllers stop their work as soon as cert-manager itself is installed.
 """

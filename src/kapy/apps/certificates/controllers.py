@@ -113,8 +113,6 @@ def _signs_with(issuer: Document, place: Key) -> bool:
 
 def add_certificates(runtime: Runtime) -> Certificates:
     """Add the controllers of Certificates and Issuers."""
-    from kapy.apps.certificates.injection import add_injection
-
     shared = Certificates(runtime)
     for kind, resource in (("Issuer", ISSUERS), ("ClusterIssuer", CLUSTER_ISSUERS)):
         informer = shared.issuers[kind]
@@ -130,7 +128,6 @@ def add_certificates(runtime: Runtime) -> Certificates:
         controller.watch(informer, shared.of_issuer)
     controller.watch(shared.secrets, shared.of_secret)
     runtime.add(controller, shared.certificates)
-    add_injection(shared)
     return shared
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from kapy.apps.certificates.controllers import Certificates
 from kapy.clusterctl.certificates import CERTIFICATES, INJECT_FROM_SECRET
 from kapy.clusterctl.certificates.injection import WEBHOOKS, source, with_bundle
 from kapy.clusterctl.certificates.issuing import value
@@ -17,9 +18,6 @@ from kapy.engine.controller import Controller
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document, Key
 from kapy.kube.names import SECRETS, Resource
-
-if TYPE_CHECKING:
-    from kapy.apps.certificates.controllers import Certificates
 
 _CERTIFICATE_INDEX: Final = "certificates that are asked for"
 ALLOWED: Final = "cert-manager.io/allow-direct-injection"

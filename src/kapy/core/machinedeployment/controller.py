@@ -15,9 +15,8 @@ from kapy.contract.cluster_objects import (
 )
 from kapy.contract.external import External, owner_keys
 from kapy.contract.predicates import unblocking_only
-from kapy.core.machinedeployment.in_place_checks import SetUpdates
 from kapy.core.machinedeployment.reconcile import MachineDeploymentReconciler
-from kapy.core.machinedeployment.scope import Dependencies
+from kapy.core.machinedeployment.scope import Dependencies, SetUpdates
 from kapy.engine.cache import Change
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller
 from kapy.engine.runtime import Runtime

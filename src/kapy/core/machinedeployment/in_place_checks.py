@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine_set import MachineSet
 from kapy.contract.observed import Found, Unreadable
 from kapy.contract.templates import Template
 from kapy.core.machinedeployment.in_place import candidates
-from kapy.kube import Document, Key
+from kapy.core.machinedeployment.scope import MachineDeploymentScope, SetUpdates
+from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import to_document
 
 if TYPE_CHECKING:
     from kapy.core.machinedeployment.rollout import Rollout
-    from kapy.core.machinedeployment.scope import MachineDeploymentScope
-
-
-class SetUpdates(Protocol):
-    """Asks an extension what it can update."""
-
-    async def can_update_machine_set(
-        self, deployment: Key, current: Document, desired: Document
-    ) -> Sequence[str]:
-        """Return why the Machines of a MachineSet cannot be updated in place; nothing if they can.
-
-        current, desired: `machineSet`, `infrastructureMachineTemplate` and
-        `bootstrapConfigTemplate` (if there is one). Raises KapyError if the extension does not
-        answer.
-        """
-        ...
 
 
 class UndecidedUpdate(KapyError):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from kapy._aio.clock import Clock
 from kapy.api.cluster import Cluster
@@ -21,7 +22,6 @@ from kapy.conditions.aggregation_input import (
 )
 from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
-from kapy.core.machinedeployment.in_place_checks import SetUpdates
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.engine.ssa_cache import SSACache
@@ -29,6 +29,21 @@ from kapy.engine.status_memo import StatusInputs
 from kapy.kube import Document, Key
 from kapy.kube.model import encode
 from kapy.kube.selectors import selector_of
+
+
+class SetUpdates(Protocol):
+    """Asks an extension what it can update."""
+
+    async def can_update_machine_set(
+        self, deployment: Key, current: Document, desired: Document
+    ) -> Sequence[str]:
+        """Return why the Machines of a MachineSet cannot be updated in place; nothing if they can.
+
+        current, desired: `machineSet`, `infrastructureMachineTemplate` and
+        `bootstrapConfigTemplate` (if there is one). Raises KapyError if the extension does not
+        answer.
+        """
+        ...
 
 
 class ObservedMachine(NamedTuple):

@@ -12,7 +12,8 @@ from kapy.kube.field_paths import path_text
 from kapy.kube.schema.embedded import embedded_errors, embedded_metadata
 from kapy.kube.schema.node import Node, compile_schema
 from kapy.kube.schema.pruning import Pruning
-from kapy.kube.schema.rules import ABSENT, RuleChecker, RuleWalk
+from kapy.kube.schema.rule_walk import RuleWalk
+from kapy.kube.schema.rules import ABSENT, RuleChecker
 from kapy.kube.schema.traversal import any_schema, items_schema
 from kapy.kube.schema.validation import counterparts, validate
 

@@ -11,7 +11,8 @@ from kapy.kube.regexp import TooCostly, allowance
 from kapy.kube.schema.defaulting import DefaultingPass, apply_defaults, complete
 from kapy.kube.schema.node import Node, compile_schema
 from kapy.kube.schema.pruning import Pruning
-from kapy.kube.schema.rules import ABSENT, RuleChecker, RuleWalk
+from kapy.kube.schema.rule_walk import RuleWalk
+from kapy.kube.schema.rules import ABSENT, RuleChecker
 from kapy.kube.schema.structural import too_costly
 from kapy.kube.schema.validation import counterparts, validate_changed
 

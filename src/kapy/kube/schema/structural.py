@@ -14,7 +14,8 @@ from kapy.kube.schema.defaulting import DefaultingPass, apply_defaults, complete
 from kapy.kube.schema.embedded import embedded_errors, embedded_metadata
 from kapy.kube.schema.node import Node, compile_schema
 from kapy.kube.schema.pruning import Pruning
-from kapy.kube.schema.rules import ABSENT, RuleChecker, Rules, RuleWalk
+from kapy.kube.schema.rule_walk import RuleWalk
+from kapy.kube.schema.rules import ABSENT, RuleChecker, Rules
 from kapy.kube.schema.validation import counterparts, duplicates, validate_changed
 
 __all__ = ["RuleChecker", "Rules", "Structural"]

@@ -25,7 +25,7 @@ from kapy.testing.conformance.behaviour.lifecycle_scenarios import (
     scenario_for,
 )
 from kapy.testing.conformance.check_results import CheckResults
-from kapy.testing.conformance.environment import embedded
+from kapy.testing.conformance.embedded import embedded
 from kapy.testing.conformance.errors import CannotRun, SubjectError
 from kapy.testing.conformance.fault_injection import FaultInjector
 from kapy.testing.conformance.findings import Finding

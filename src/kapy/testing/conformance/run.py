@@ -14,7 +14,8 @@ from kapy.testing.conformance.behaviour.setup import ROLE_SETUPS
 from kapy.testing.conformance.capacity import describe_capacity, required_capacity
 from kapy.testing.conformance.check_results import CheckResults, report
 from kapy.testing.conformance.cleanup import delete_objects
-from kapy.testing.conformance.environment import Environment, embedded
+from kapy.testing.conformance.embedded import embedded
+from kapy.testing.conformance.environment import Environment
 from kapy.testing.conformance.errors import CannotRun, NotApplicable, SubjectError
 from kapy.testing.conformance.fault_tier import FaultRun, add_fault_results
 from kapy.testing.conformance.findings import Finding, Report

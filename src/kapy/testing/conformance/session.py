@@ -13,7 +13,8 @@ from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.testing.conformance.cleanup import cleanup_on_exit
-from kapy.testing.conformance.environment import Environment, embedded
+from kapy.testing.conformance.embedded import embedded
+from kapy.testing.conformance.environment import Environment
 from kapy.testing.conformance.errors import CannotRun, ConformanceError
 from kapy.testing.conformance.fixture import Session
 from kapy.testing.conformance.pool_machines import PoolMachines

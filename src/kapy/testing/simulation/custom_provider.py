@@ -13,7 +13,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.names import Resource
-from kapy.testing.conformance.environment import install
+from kapy.testing.conformance.embedded import install
 from kapy.testing.conformance.provider_under_test import Kind, ProviderUnderTest
 
 PROVIDER: Final = "provider"

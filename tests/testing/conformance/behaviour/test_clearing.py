@@ -14,7 +14,7 @@ from kapy.kube.http import Reply, Request
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.capacity import required_capacity
-from kapy.testing.conformance.environment import embedded
+from kapy.testing.conformance.embedded import embedded
 from kapy.testing.conformance.errors import ConformanceError
 from kapy.testing.conformance.findings import State
 from kapy.testing.conformance.fixture import Fixture

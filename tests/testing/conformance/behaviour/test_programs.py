@@ -20,7 +20,7 @@ from kapy.cli.main import INTERRUPTED_EXIT_CODE
 from kapy.kube.names import NAMESPACES
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.command import Command
-from kapy.testing.conformance.environment import embedded
+from kapy.testing.conformance.embedded import embedded
 from kapy.testing.conformance.errors import ConformanceError, SubjectError
 from kapy.testing.conformance.findings import State
 from kapy.testing.conformance.provider_under_test import Limits, ProviderUnderTest, Timeouts
