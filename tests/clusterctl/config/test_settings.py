@@ -122,6 +122,24 @@ def test_predefined_providers_have_the_labels_of_the_contract() -> None:
     assert {"infrastructure-hivelocity-hivelocity", "bootstrap-k0sproject-k0smotron"} <= set(labels)
 
 
+NAMES_WITHOUT_ORGANISATION = """
+    byoh canonical-kubernetes coxedge hetzner hosted-control-plane huawei kamaji kubekey kubekey-k3s
+    maas metal-stack metal3 microk8s nutanix oci opennebula outscale oxide proxmox rke2 scaleway
+    sidero talos vcd vcluster virtink
+"""
+"""Providers outside of kubernetes-sigs to which v1.14's list gives their own name only."""
+PREFIXES = {"rancher-sandbox": "harvester", "ionos-cloud": "ionoscloud"}
+"""Prefixes that differ from the organisation."""
+
+
+def test_predefined_providers_of_other_organisations_have_their_prefix() -> None:
+    names = NAMES_WITHOUT_ORGANISATION.split()
+    for provider in load(None, {"HOME": "/x"}).providers:
+        organisation = provider.url.removeprefix("https://github.com/").split("/")[0]
+        if organisation != "kubernetes-sigs" and provider.name not in names:
+            assert provider.name.startswith(PREFIXES.get(organisation, organisation)), provider
+
+
 IMAGES = """
 images:
   all: {repository: mirror.local/all/}

@@ -65,6 +65,17 @@ PROVIDERS: Final = (
         },
     ),
     Break(
+        "a predefined provider has no organisation before its name",
+        "clusterctl/config/predefined.py",
+        '"rancher-fleet": "rancher/',
+        '"fleet": "rancher/',
+        {
+            f"{_SETTINGS}::test_predefined_providers_of_other_organisations_have_their_prefix": (
+                "clusterctl/prefixes",
+            )
+        },
+    ),
+    Break(
         "core has a prefix, too",
         "clusterctl/provider.py",
         "return name if provider_type is ProviderType.CORE else",

@@ -61,7 +61,10 @@ ROWS: Final = [
         ("prefixes",),
         (49, 60),
         ("clusterctl/config/predefined.py", PROVIDERS),
-        (f"{SETTINGS}::test_an_unknown_provider_is_reported_with_the_nearest_names",),
+        (
+            f"{SETTINGS}::test_predefined_providers_of_other_organisations_have_their_prefix",
+            f"{SETTINGS}::test_an_unknown_provider_is_reported_with_the_nearest_names",
+        ),
     ),
     Row(
         ("list", "prefixes"),
