@@ -49,6 +49,10 @@ LONGEST_WHEN_IT_FAILS: Final = 10.0  # a server that fails may be well again wit
 LONGEST_WHEN_TOLD: Final = 5.0  # longest wait that a server may request
 LIVED: Final = 5.0  # seconds after which a watch counts as successful
 
+TOLERATED: Final = 5.0
+"""Seconds for which a server may be out of reach before that is a warning: a load balancer or a
+server that is replaced is back by then, and a workload cluster that is deleted is forgotten."""
+
 
 STALE_LISTS: Final = 4
 """Lists in a row that are too old, after which it is not a replica that lags behind but a server
@@ -115,7 +119,8 @@ class Reflector:
     the sink, None for no change. limit: bounds an untrusted server's data, None for a trusted
     server. is_known: whether the sink has a state of an object already (the answer to an own write,
     mostly), so that it need not be reduced once more. recovered: called with the failure when it is
-    over. failure: why the sink is not up to date, None if it is.
+    over. failure: why the sink is not up to date, None if it is. origin: names the server in the
+    log, "" for the API server of the program.
     """
 
     def __init__(
@@ -148,7 +153,10 @@ class Reflector:
         self._is_refused = False
         self._hurried: asyncio.Event | None = None
         self._tried = asyncio.Event()
+        self._failing_since = 0.0
+        self._warned = ""
         self.resource = resource
+        self.origin = ""
         self.failure: Exception | None = None
 
     async def run(self) -> None:
@@ -191,12 +199,12 @@ class Reflector:
             error = expired
         except KapyError as failure:
             error = failure
-            self._log_failure(failure)
+            self._log_failure(failure, lived=loop.time() - began >= LIVED)
         except Exception as failure:
             # For example a document without metadata: the state is unknown, so list again.
             self._version = ""
             error = failure
-            log.exception("watching %s failed", self.resource.plural)
+            log.exception("watching %s failed", self._subject)
         self.failure = error
         if error is not None:
             self._tried.set()
@@ -222,11 +230,24 @@ class Reflector:
         if was is not None and self.recovered is not None:
             self.recovered(was)
 
-    def _log_failure(self, failure: KapyError) -> None:
-        """Log a failure once: as a warning if it is new."""
-        is_repeated = str(self.failure) == str(failure)
-        level = logging.DEBUG if is_repeated else logging.WARNING
-        log.log(level, "watching %s: %s: %s", self.resource.plural, type(failure).__name__, failure)
+    def _log_failure(self, failure: KapyError, *, lived: bool) -> None:
+        """Log a failure: as a warning if it is new, or if the server stays out of reach."""
+        now = asyncio.get_running_loop().time()
+        if self.failure is None or lived:
+            self._failing_since, self._warned = now, ""
+        text = str(failure)
+        if isinstance(failure, Unreachable) and now - self._failing_since < TOLERATED:
+            level = logging.INFO
+        elif text == self._warned:
+            level = logging.DEBUG
+        else:
+            level, self._warned = logging.WARNING, text
+        log.log(level, "watching %s: %s: %s", self._subject, type(failure).__name__, text)
+
+    @property
+    def _subject(self) -> str:
+        """The name of the collection in the log."""
+        return f"{self.resource.plural} of {self.origin}" if self.origin else self.resource.plural
 
     async def _list(self) -> None:
         listed = await self._client.list(
@@ -251,9 +272,7 @@ class Reflector:
                 self._backoff.reset()  # the server answers: reset the back-off
             if self._stale_lists < STALE_LISTS:
                 raise StaleList(f"the list is as of {version}: older than known")
-            log.warning(
-                "%s returned to an older state: reading everything again", self.resource.plural
-            )
+            log.warning("%s returned to an older state: reading everything again", self._subject)
             self._sink.rewind()
             self._sink.replace(items, version)
         self._stale_lists = 0

@@ -198,6 +198,7 @@ class ClusterAccessor:
             informer.reflector = reflector = Reflector(
                 reading, resource, informer, random, labels=labels, fields=fields, since=since
             )
+            reflector.origin = f"cluster {self.cluster}"
             reflector.transform = trim
             reflector.limit = CollectionLimit() if self.over_network else None
             name = f"{self.cluster} {resource.plural}"

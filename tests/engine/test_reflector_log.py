@@ -1,0 +1,74 @@
+"""The log of a reflector: a short outage is no warning, a long one is one warning."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from kapy.client.client import Client
+from kapy.engine.reflector import TOLERATED, Reflector
+from kapy.engine.store import Store
+from kapy.kube.errors import ApiError, Forbidden, Unreachable
+from kapy.kube.http import Request
+from tests.engine.fake_server import WIDGETS, FakeServer
+
+
+@asynccontextmanager
+async def followed(server: FakeServer) -> AsyncIterator[Reflector]:
+    reflector = Reflector(Client(server), WIDGETS, Store(), random.Random(1))
+    reflector.origin = "cluster default/blue"
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(reflector.run())
+        await asyncio.sleep(2 * TOLERATED)
+        yield reflector
+        task.cancel()
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [item.getMessage() for item in caplog.records if item.levelno >= logging.WARNING]
+
+
+def out_of_reach(_: Request) -> ApiError | Exception | None:
+    return Unreachable("cannot reach 192.0.2.1:6443: the other side hung up")
+
+
+async def test_a_server_that_is_soon_back_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    server = FakeServer()
+    async with followed(server) as reflector:
+        for _ in range(3):
+            server.faults.append(out_of_reach)
+            server.break_watches()
+            await asyncio.sleep(TOLERATED / 2)
+            assert isinstance(reflector.failure, Unreachable)
+            server.faults.clear()
+            await asyncio.sleep(4 * TOLERATED)
+            assert server.watches == 1, "it is followed again"
+    assert warnings(caplog) == []
+    assert "the other side hung up" in caplog.text
+
+
+async def test_a_server_that_stays_away_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    server = FakeServer()
+    async with followed(server):
+        server.faults.append(out_of_reach)
+        server.break_watches()
+        await asyncio.sleep(100 * TOLERATED)
+    assert warnings(caplog) == [
+        "watching widgets of cluster default/blue: Unreachable: cannot reach 192.0.2.1:6443: "
+        "the other side hung up"
+    ]
+
+
+async def test_a_refusal_is_a_warning_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    server = FakeServer()
+    async with followed(server):
+        server.faults.append(lambda _: Forbidden("no rule allows it"))
+        server.break_watches()
+        await asyncio.sleep(TOLERATED / 4)
+        assert len(warnings(caplog)) == 1
