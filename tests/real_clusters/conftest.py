@@ -10,6 +10,7 @@ _ON_REQUEST = {
     "KAPY_REAL_CONFORMANCE": "test_*conformance.py",
     "KAPY_REAL_POOL": "test_hosts_faults.py",
     "KAPY_REAL_NESTED": "test_nested.py",
+    "KAPY_REAL_QUIET": "test_quiet.py",
 }
 collect_ignore_glob = [files for name, files in _ON_REQUEST.items() if not os.environ.get(name)]
 if not os.environ.get("KAPY_REAL_CLUSTERS"):
