@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -14,6 +15,7 @@ from kapy.kube.yaml import load
 from kapy.remote.kubeconfig_secret import (
     access,
     kubeconfig_secret,
+    moved_data,
     needs_renewal,
     next_renewal,
     renewed_data,
@@ -54,6 +56,19 @@ def test_the_kubeconfig_is_that_of_an_administrator(ca: KeyPair) -> None:
     client = facts(reached.client_certificate)
     assert (client.common_name, client.organizations) == ("kubernetes-admin", ("system:masters",))
     assert client.not_after == NOW + YEAR
+
+
+def test_a_kubeconfig_follows_its_server(ca: KeyPair) -> None:
+    secret = made(ca)
+    assert moved_data(secret, "c1", "https://10.0.0.1:6443") is None
+    data = moved_data(secret, "c1", "https://10.0.0.2:6443")
+    assert data is not None
+    before, after = access(secret), access({**secret, "data": data})
+    assert after == replace(before, server="https://10.0.0.2:6443")
+    with pytest.raises(BadSecret, match='no cluster "c2"'):
+        moved_data(secret, "c2", "https://10.0.0.2:6443")
+    with pytest.raises(BadSecret, match="cannot be read"):
+        moved_data(with_text(b"- x"), "c1", "https://10.0.0.2:6443")
 
 
 @pytest.mark.parametrize("remaining", [timedelta(days=30), -timedelta(days=30)])

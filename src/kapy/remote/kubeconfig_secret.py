@@ -64,6 +64,23 @@ def renewed_data(
     return {KUBECONFIG_VALUE: b64encode(text.encode()).decode()}
 
 
+def moved_data(secret: Document, cluster: str, server: str) -> Document | None:
+    """Return `data` with another URL of the API server; None if the kubeconfig has it already.
+    Raises BadSecret.
+    """
+    config = _config(secret)
+    if _server(config, cluster) == server:
+        return None
+    clusters = [
+        {**item, "cluster": {**item["cluster"], "server": server}}
+        if item.get("name") == cluster
+        else item
+        for item in config["clusters"]
+    ]
+    text = dump({**config, "clusters": clusters})
+    return {KUBECONFIG_VALUE: b64encode(text.encode()).decode()}
+
+
 def needs_renewal(secret: Document, now: datetime) -> bool:
     """Return whether a client certificate of the kubeconfig is past half of its life. Raises
     BadSecret.

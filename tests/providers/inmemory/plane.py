@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from kapy._aio.clock import system_clock
 from kapy.api.dev_cluster import DevCluster
 from kapy.api.dev_machine import DevMachine
 from kapy.api.dev_machine_pool import DevMachinePool
+from kapy.api.names import Label
 from kapy.client.client import Client
 from kapy.client.kubeconfig import parse
 from kapy.kube import Document
@@ -19,9 +21,16 @@ from kapy.kube.names import SECRETS
 from kapy.kube.pki import KeyPair, new_ca
 from kapy.providers.inmemory import InMemoryClusters, add_to
 from kapy.remote.cluster_cache import Kubeconfig
-from kapy.remote.kubeconfig_secret import kubeconfig
-from kapy.remote.secrets import CLUSTER_CA, certificate_secret
-from kapy.testing.provider_bench import ProviderBench, key, provider_bench
+from kapy.remote.kubeconfig_secret import access, kubeconfig
+from kapy.remote.secrets import (
+    CLUSTER_CA,
+    KUBECONFIG,
+    KUBECONFIG_VALUE,
+    certificate_secret,
+    secret_key,
+    secret_name,
+)
+from kapy.testing.provider_bench import NAMESPACE, ProviderBench, key, provider_bench
 
 GROUP = "infrastructure.cluster.x-k8s.io/v1beta2"
 CLUSTERS, MACHINES = DevCluster.RESOURCE, DevMachine.RESOURCE
@@ -138,13 +147,32 @@ class Plane:
             name, server, ca or self.authority, now=self.bench.clock(), algorithm="ECDSA-P256"
         )
 
+    async def store_kubeconfig(self, name: str) -> Kubeconfig:
+        """Write the Secret that the control plane provider writes."""
+        text = await self.kubeconfig_text(name)
+        metadata = {
+            "name": secret_name(name, KUBECONFIG),
+            "namespace": NAMESPACE,
+            "labels": {Label.CLUSTER_NAME: name},
+        }
+        data = {KUBECONFIG_VALUE: b64encode(text.encode()).decode()}
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
+        await self.bench.client.create(SECRETS, secret)
+        return parse(text)
+
+    async def stored_kubeconfig(self, name: str) -> Kubeconfig:
+        """Read that Secret."""
+        return access(await self.bench.client.get(SECRETS, secret_key(key(name), KUBECONFIG)))
+
     async def workload(self, name: str) -> Client:
         """A client of the workload cluster."""
         return Client(self.in_memory.dial(await self.kubeconfig(name)))
 
-    async def restart(self) -> None:
-        """Kill the process, start another one on the same management data."""
+    async def restart(self, *, host: str | None = None) -> None:
+        """Kill the process, start another one on the same management data. host: its address, if
+        that is another one."""
         await self.stop()
+        self._host = self._host if host is None else host
         self.bench = ProviderBench(self.bench.server, self.bench.clock)
         await self.start()
 

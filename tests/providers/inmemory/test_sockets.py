@@ -7,8 +7,9 @@ import os
 import shutil
 import socket
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -115,6 +116,44 @@ async def test_in_a_pod_clusters_are_at_its_address() -> None:
             assert urlsplit(way.server).hostname == host
             async with https(way) as client:
                 assert (await client.get(NODES, Key("", f"{name}-cp")))["kind"] == "Node"
+
+
+async def test_clusters_follow_the_address_of_the_pod() -> None:
+    """A new Pod of the manager has another address: kubeconfigs and DevClusters get it."""
+    async with in_memory_plane(sockets=True, host="127.0.0.2") as plane:
+        first: dict[str, Kubeconfig] = {}
+        for name in ("blue", "red"):
+            await plane.running(name)
+            first[name] = await plane.store_kubeconfig(name)
+        await plane.restart(host="127.0.0.3")
+        for name, before in first.items():
+            document = await plane.bench.until(CLUSTERS, name, is_at("127.0.0.3"))
+            port = document["spec"]["controlPlaneEndpoint"]["port"]
+            assert port == urlsplit(before.server).port
+            await plane.ready(f"{name}-cp")
+            way = await plane.stored_kubeconfig(name)
+            assert way == replace(before, server=f"https://127.0.0.3:{port}")
+            async with https(way) as client:
+                assert (await client.get(NODES, Key("", f"{name}-cp")))["kind"] == "Node"
+        await plane.running("green")
+        assert urlsplit((await plane.kubeconfig("green")).server).hostname == "127.0.0.3"
+
+
+async def test_a_cluster_whose_port_is_taken_at_the_new_address_gets_another() -> None:
+    async with in_memory_plane(sockets=True, host="127.0.0.2") as plane:
+        await plane.running("blue")
+        port = urlsplit((await plane.store_kubeconfig("blue")).server).port
+        with socket.create_server(("127.0.0.3", port or 0)):
+            await plane.restart(host="127.0.0.3")
+            document = await plane.bench.until(CLUSTERS, "blue", is_at("127.0.0.3"))
+            assert document["spec"]["controlPlaneEndpoint"]["port"] != port
+            await plane.ready("blue-cp")
+            async with https(await plane.stored_kubeconfig("blue")) as client:
+                assert (await client.get(NODES, Key("", "blue-cp")))["kind"] == "Node"
+
+
+def is_at(host: str) -> Callable[[Document], bool]:
+    return lambda document: document["spec"]["controlPlaneEndpoint"]["host"] == host
 
 
 async def test_a_watch_ends_when_the_cluster_is_deleted() -> None:

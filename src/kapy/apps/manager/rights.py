@@ -111,7 +111,7 @@ _RIGHTS: Final[Mapping[str, Sequence[Right]]] = {
     ),
     "infrastructure-dev": (
         _EVENTS,
-        _right_of(SECRETS, *_WATCH),
+        _right_of(SECRETS, *_WATCH, "patch"),
         _right_of(Cluster, *_WATCH),
         _right_of(MachinePool, *_WATCH),
         _right_of(Machine, *_WATCH, "patch", "delete"),

@@ -7,10 +7,14 @@ from typing import Final
 
 from kapy.api.condition import Condition
 from kapy.api.dev_cluster import DevCluster
-from kapy.api.names import Annotation, ConditionType, Reason
+from kapy.api.names import Annotation, ConditionType, Label, Reason
 from kapy.kube import Document, Key
+from kapy.kube.names import SECRETS
+from kapy.providers.inmemory.addresses import PORT
 from kapy.providers.inmemory.backend import is_in_memory
 from kapy.providers.inmemory.fleet import InMemoryClusters
+from kapy.remote.kubeconfig_secret import moved_data
+from kapy.remote.secrets import KUBECONFIG, secret_key
 from kapy.sdk import (
     ClusterContext,
     ClusterProvisioned,
@@ -43,19 +47,39 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
         self._infra = runtime.cache.informer(DevCluster.RESOURCE)
         self._infra.add_index(BY_ENDPOINT, _endpoints)
         self._infra.subscribe(self._forget)
+        self._secrets = runtime.cache.informer(SECRETS, labels=Label.CLUSTER_NAME)
+        self._client = runtime.client
 
     def serves(self, document: Document) -> bool:
         return is_in_memory(document)
 
-    async def endpoint(self, context: Context) -> Endpoint:
-        in_memory = self._in_memory.get(context.cluster)
-        endpoint = context.endpoint
+    async def endpoint(self, context: Context) -> Endpoint | Waiting:
+        in_memory, endpoint = self._in_memory.get(context.cluster), context.endpoint
         if endpoint is None:
             endpoint = in_memory.endpoint if in_memory else self._free_endpoint(context)
+        elif self._in_memory.is_elsewhere(endpoint):
+            new = in_memory.endpoint if in_memory else self._free_endpoint(context, endpoint.port)
+            if (waiting := await self._move(context, new)) is not None:
+                return waiting
+            endpoint = new
         workload = self._in_memory.open(context.cluster, context.uid, endpoint)
         if workload is not in_memory:
             self._opened(context.cluster)
         return endpoint
+
+    async def _move(self, context: Context, new: Endpoint) -> Waiting | None:
+        """Write the address of this program into the kubeconfig and the DevCluster, as upstream's
+        provider does; the Cluster keeps the first one. None when both are written."""
+        secret = self._secrets.raw(secret_key(context.cluster, KUBECONFIG))
+        if secret is None:  # its change does not enqueue the DevCluster
+            return Waiting(message=f"the kubeconfig Secret of Cluster {context.cluster} is missing")
+        server = f"https://{new.host}:{new.port}"
+        if (data := moved_data(secret, context.cluster.name, server)) is not None:
+            await self._client.patch(SECRETS, Key.of(secret), {"data": data})
+        endpoint = {"host": new.host, "port": new.port}
+        patch = {"spec": {"controlPlaneEndpoint": endpoint}}
+        await self._client.patch(DevCluster.RESOURCE, context.key, patch)
+        return None
 
     async def register(self, member: Member) -> None:
         if (workload := self._in_memory.get(member.cluster)) is not None:
@@ -111,7 +135,7 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
             return [conditions.true(AVAILABLE, Reason.AVAILABLE)]
         return ()
 
-    def _free_endpoint(self, context: Context) -> Endpoint:
+    def _free_endpoint(self, context: Context, port: int = PORT) -> Endpoint:
         # After a restart, clusters with a stored address are reopened one by one.
         return self._in_memory.free_endpoint(
             context.cluster,
@@ -119,6 +143,7 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
             lambda endpoint: bool(
                 self._infra.list_by_index(BY_ENDPOINT, _endpoint_text(*endpoint))
             ),
+            port,
         )
 
 

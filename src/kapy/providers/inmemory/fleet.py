@@ -113,19 +113,28 @@ class InMemoryClusters:
             and self._front.is_in_use(in_memory.endpoint)
         )
 
+    def is_elsewhere(self, endpoint: Endpoint) -> bool:
+        """Return whether an address is not one of this program's host: its Pod has another address
+        than the one before."""
+        front = self._front
+        return bool(self._host) and front is not None and endpoint.host != self._host
+
     def free_endpoint(
-        self, cluster: Key, uid: str, is_stored: Callable[[Endpoint], bool]
+        self, cluster: Key, uid: str, is_stored: Callable[[Endpoint], bool], port: int = PORT
     ) -> Endpoint:
         """An address for a new cluster. uid: of its DevCluster. is_stored: whether another cluster
-        has an address already."""
+        has an address already. port: the preferred one, where each cluster has its own."""
 
         def is_free(endpoint: Endpoint) -> bool:
             return endpoint not in self._by_endpoint and not is_stored(endpoint)
 
         front = self._front
         if front is not None and not front.many_addresses:
-            ports = (Endpoint(self._host or LOOPBACK, port) for port in PORTS)
-            free = next((port for port in ports if is_free(port) and front.can_admit(port)), None)
+            host = self._host or LOOPBACK
+            endpoints = (Endpoint(host, number) for number in (port, *PORTS))
+            free = next(
+                (item for item in endpoints if is_free(item) and front.can_admit(item)), None
+            )
             if free is None:
                 raise NoPort(f"none of the ports {PORTS.start}-{PORTS.stop - 1} is free")
             return free
