@@ -16,6 +16,7 @@ _LIMIT_FIELDS = {"cpu": "CPUShares", "memory": "MemoryLimit", "pids": "PidsLimit
 LIMITS = frozenset(_LIMIT_FIELDS)
 """Resources that a kubelet limits. A rootless engine limits those whose cgroup controllers the
 machine delegates to its user."""
+_WITH_PROCESSES = ("running", "paused")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +47,8 @@ class Container:
 
     @property
     def is_running(self) -> bool:
-        """Whether its first process runs."""
-        return self.state == "running"
+        """Whether it has processes; those of a paused one go on when a signal is sent to it."""
+        return self.state in _WITH_PROCESSES
 
     def address(self, network: str = "") -> tuple[str, str]:
         """Return the IPv4 and IPv6 address in a network, by default in the first one with any."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -101,6 +102,31 @@ async def test_a_load_balancer_that_stopped_is_started_again() -> None:
         await asyncio.sleep(1)
         assert stage.engine.made["blue-lb"].record.is_running
         assert stage.engine.diary.count("create blue-lb") == 1
+
+
+async def test_a_paused_load_balancer_reads_its_configuration_when_it_goes_on() -> None:
+    async with playing() as stage:
+        await stage.cluster()
+        balancer = stage.engine.made["blue-lb"]
+        balancer.record = replace(balancer.record, state="paused")
+        await stage.machine("cp-0", control_plane=True)
+        await stage.booted("cp-0")
+        assert "server blue-cp-0" in stage.balancer
+        assert "SIGHUP" in balancer.signals
+        assert stage.engine.diary.count("start blue-lb") == 1, "it was not started again"
+
+
+async def test_a_paused_machine_is_not_replaced() -> None:
+    """A container that a user pauses before its machine is provisioned keeps its files."""
+    async with playing() as stage:
+        await stage.cluster()
+        stage.engine.boot_time = 300.0
+        await stage.machine("worker-0")
+        await stage.until("worker-0", lambda _: "blue-worker-0" in stage.engine.made)
+        machine = stage.engine.made["blue-worker-0"]
+        machine.record = replace(machine.record, state="paused")
+        await asyncio.sleep(60)
+        assert stage.engine.made["blue-worker-0"] is machine
 
 
 async def test_changes_during_an_interrupted_event_stream_are_found() -> None:
