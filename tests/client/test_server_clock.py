@@ -129,6 +129,23 @@ async def test_the_server_is_asked_after_a_step() -> None:
     assert server.requests == ["/x", "/version", "/version"]
 
 
+async def test_a_request_for_the_time_ends_with_its_client() -> None:
+    here, server = Here(), Server(seconds=60)
+    clock = ServerClock(server, here)
+    await clock(ASK)
+    clock.now()
+    here.ahead = HOUR
+    clock.now()
+    await asyncio.sleep(1)
+    assert server.requests == ["/x", "/version"]
+    await clock.aclose()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    await asyncio.sleep(2 * ASK_INTERVAL)
+    clock.now()
+    await asyncio.sleep(1)
+    assert server.requests == ["/x", "/version"]
+
+
 async def test_a_step_during_a_request_does_no_harm() -> None:
     here, server = Here(), Server(seconds=2)
     clock = ServerClock(server, here)

@@ -6,6 +6,8 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from datetime import timedelta
+from email.utils import format_datetime
 from random import Random
 
 import pytest
@@ -18,6 +20,7 @@ from kapy.engine.result import DONE, Result
 from kapy.engine.runtime import Runtime
 from kapy.kube import Key
 from kapy.kube.errors import ServerError
+from kapy.kube.http import Reply, Request
 from tests.engine.fake_server import WIDGETS, FakeServer, widget
 
 
@@ -58,6 +61,25 @@ async def test_a_runtime_without_controllers_or_informers_just_waits() -> None:
     runtime = Runtime.on(FakeServer(), clock=loop_clock())
     async with running(runtime):
         await asyncio.sleep(3600)
+
+
+async def test_a_request_for_the_time_of_the_server_ends_with_the_runtime() -> None:
+    truth, ahead, paths = loop_clock(), timedelta(), list[str]()
+
+    async def server(request: Request) -> Reply:
+        paths.append(request.path)
+        if request.path == "/version":
+            await asyncio.sleep(60)
+        return Reply(200, {}, {"date": format_datetime(truth(), usegmt=True)})
+
+    runtime = Runtime.on(server, clock=lambda: truth() + ahead)
+    async with running(runtime):
+        await runtime.client.transport(Request("GET", "/x"))
+        runtime.clock()
+        ahead = timedelta(hours=1)
+        runtime.clock()
+        await asyncio.sleep(1)
+        assert paths == ["/x", "/version"]
 
 
 async def test_initial_objects_are_reconciled_after_new_ones() -> None:

@@ -44,6 +44,7 @@ class ServerClock(Interceptor):
         "_asking",
         "_clock",
         "_is_stepped",
+        "_is_stopped",
         "_is_told",
         "_last",
         "_logged",
@@ -57,6 +58,7 @@ class ServerClock(Interceptor):
         self._last: tuple[str, datetime | None] = ("", None)
         self._is_told = False
         self._is_stepped = False
+        self._is_stopped = False
         self._asked = -ASK_INTERVAL
         self._asking: asyncio.Task[None] | None = None
         self._logged: datetime | None = None
@@ -85,13 +87,27 @@ class ServerClock(Interceptor):
                 self.error -= step
                 self._is_stepped = True
         self._seen = here, steady
-        if self._is_stepped and steady >= self._asked + ASK_INTERVAL:
+        is_due = steady >= self._asked + ASK_INTERVAL
+        if self._is_stepped and is_due and not self._is_stopped:
             self._asked = steady
             self._asking = loop.create_task(self._ask())
 
     async def _ask(self) -> None:
         with suppress(KapyError):
             await self(Request("GET", "/version"))
+
+    async def stop(self) -> None:
+        """Cancel a request for the time, and send no more of them: the client ends."""
+        self._is_stopped = True
+        asking, self._asking = self._asking, None
+        if asking is not None:
+            asking.cancel()
+            await asyncio.wait([asking])
+
+    async def aclose(self) -> None:
+        """Stop, and close the wrapped transport."""
+        await self.stop()
+        await super().aclose()
 
     async def __call__(self, request: Request) -> Reply:
         return await self._send(self.transport, request)

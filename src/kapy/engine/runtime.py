@@ -75,6 +75,7 @@ class Runtime:
     shards: Shards | None = None
     _cluster_traces: ClusterTraces | None = None
     availability: ServerAvailabilityGate | None = None
+    _server_clock: ServerClock | None = None
 
     keys = RenamedMember("private_keys")
     grant = RenamedMember("declare_write")
@@ -118,6 +119,7 @@ class Runtime:
             random=random,
             metrics=metrics,
             availability=reach,
+            _server_clock=server_clock,
         )
 
     def add(self, controller: Controller, of: Informer[Any] | None = None) -> Controller:
@@ -178,12 +180,16 @@ class Runtime:
 
         No task is left when this returns.
         """
-        await run_together(
-            cache=self.cache.run,
-            events=self.events.run,
-            keys=self.private_keys.run,
-            controllers=self._work,
-        )
+        try:
+            await run_together(
+                cache=self.cache.run,
+                events=self.events.run,
+                keys=self.private_keys.run,
+                controllers=self._work,
+            )
+        finally:
+            if self._server_clock is not None:
+                await self._server_clock.stop()
 
     async def _work(self) -> None:
         await self.cache.wait_for_sync()
