@@ -86,6 +86,16 @@ def test_the_context_of_a_plane_that_runs_comes_back_and_that_of_an_ended_one_do
     assert names(path) == []
 
 
+def test_the_context_that_a_killed_plane_left_does_not_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    own = Kubeconfig("https://plane.example.com:6443")
+    killed = write_context(path, "kapy", own)
+    killed.__enter__()
+    with write_context(path, "kapy", own):
+        pass
+    assert names(path) == []
+
+
 @pytest.mark.parametrize(
     ("flag", "environ", "expected"),
     [
