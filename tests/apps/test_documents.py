@@ -64,3 +64,29 @@ def test_the_readme_counts_the_rules_of_each_contract() -> None:
     counted = [[contract.title, str(len(contract.rules))] for contract in CONTRACTS]
     assert partses == counted
     assert int(match[1]) == sum(len(contract.rules) for contract in CONTRACTS)
+
+
+def test_controllers_outside_of_the_reconcile_frame_are_explained() -> None:
+    """Each module that makes a Controller has a Reconciler, or a row with the reason."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    section = text.partition("## The frame of a reconcile\n")[2].partition("\n## ")[0]
+    explained = {
+        name for row in section.splitlines() if row.startswith("| `") for name in modules_in(row)
+    }
+    source = ROOT / "src" / "kapy"
+    sources = {
+        path: path.read_text()
+        for path in source.rglob("*.py")
+        if source / "apiserver" not in path.parents
+    }
+    outside = {
+        ".".join(("kapy", *path.relative_to(source).with_suffix("").parts))
+        for path, code in sources.items()
+        if re.search(r"(?<![\w.])Controller\(", code) and "econciler" not in code
+    }
+    assert explained == outside
+
+
+def modules_in(row: str) -> list[str]:
+    """Return the modules that the first cell of a table row names."""
+    return re.findall(r"`(kapy[\w.]+)`", row.split(" | ")[0])

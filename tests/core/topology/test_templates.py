@@ -20,8 +20,7 @@ from kapy.apiserver.server import Server
 from kapy.client.client import Client
 from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
-from kapy.core.topology.templates.deployments import add_to as add_deployments
-from kapy.core.topology.templates.sets import add_to as add_sets
+from kapy.core.topology.templates.controller import add_to
 from kapy.core.topology.templates.unused import Dependencies, delete_unused_templates
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
@@ -118,10 +117,9 @@ async def yard() -> AsyncIterator[Yard]:
         await client.create(Cluster.RESOURCE, cluster())
         runtime = Runtime.on(server.transport(ADMIN), clock=loop_clock(), random=Random(0))
         objects, external = ClusterObjects(runtime.cache), External(runtime.client, runtime.cache)
-        add_deployments(runtime, objects, external)
-        add_sets(runtime, objects, external)
+        add_to(runtime, objects, external)
         running.append(group.create_task(runtime.run()))
-        yield Yard(client, Dependencies(runtime.client, external, objects))
+        yield Yard(client, Dependencies(runtime.client, external, objects, runtime.clock))
         for task in running:
             task.cancel()
     server.close()

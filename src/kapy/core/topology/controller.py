@@ -19,8 +19,7 @@ from kapy.core.topology.owned import is_owned
 from kapy.core.topology.planning import Planner
 from kapy.core.topology.reconcile import TopologyReconciler
 from kapy.core.topology.scope import Dependencies, Explain
-from kapy.core.topology.templates.deployments import add_to as add_deployment_templates
-from kapy.core.topology.templates.sets import add_to as add_set_templates
+from kapy.core.topology.templates.controller import add_to as add_templates
 from kapy.core.topology.upgrading import Workloads
 from kapy.engine.cache import Cache, Change, Informer
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller, Mapper
@@ -90,8 +89,7 @@ def add_to(
     remote.subscribe(controller.enqueue)
     if hooks is not None:
         _follow_extensions(runtime, controller, clusters, dependencies.memory)
-    add_deployment_templates(runtime, objects, external)
-    add_set_templates(runtime, objects, external)
+    add_templates(runtime, objects, external)
     return runtime.add(controller, clusters)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from kapy._aio.clock import Clock
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.names import Annotation, Label
 from kapy.client.client import Client
@@ -24,6 +25,7 @@ class Dependencies:
     client: Client
     external: External
     fleet: ClusterObjects
+    clock: Clock
 
 
 def sets_of(objects: ClusterObjects, cluster: Key, deployment: str) -> list[Document]:
