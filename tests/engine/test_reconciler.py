@@ -89,9 +89,6 @@ class WidgetReconciler(Reconciler[Widget, WidgetScope]):
             scope.draft.object.status.phase = "Paused"
         return self.is_paused
 
-    def delays_status(self, _scope: WidgetScope) -> bool:
-        return False
-
     def status_inputs(self, _scope: WidgetScope) -> StatusInputs | None:
         return self.inputs
 

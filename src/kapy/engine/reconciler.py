@@ -91,7 +91,7 @@ class Reconciler(ABC, Generic[O, S]):
 
     def delays_status(self, _scope: S) -> bool:
         """Return whether minor changes of the status may wait for the next ones."""
-        return True
+        return False
 
     def phases(self, scope: S) -> Sequence[Phase[S]]:
         """Return the phases to run."""

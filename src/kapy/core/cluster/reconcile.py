@@ -52,6 +52,9 @@ class ClusterReconciler(Reconciler[Cluster, ClusterScope]):
     def pause(self, scope: ClusterScope) -> bool:
         return report_pause(scope.cluster, scope.cluster, scope.now)
 
+    def delays_status(self, _scope: ClusterScope) -> bool:
+        return True
+
     def phases(self, scope: ClusterScope) -> Sequence[Phase[ClusterScope]]:
         """Return no phases before the topology controller has created the Cluster's objects."""
         return () if scope.awaits_topology else super().phases(scope)

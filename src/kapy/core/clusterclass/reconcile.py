@@ -29,9 +29,6 @@ class ClusterClassReconciler(Reconciler[ClusterClass, ClassScope]):
     def pause(self, scope: ClassScope) -> bool:
         return report_pause(scope.cluster_class, None, scope.now)
 
-    def delays_status(self, _scope: ClassScope) -> bool:
-        return False
-
     def set_status(self, scope: ClassScope) -> Result:
         cluster_class = scope.cluster_class
         set_condition(cluster_class, paused_condition(cluster_class, None), scope.now)

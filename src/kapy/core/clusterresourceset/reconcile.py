@@ -86,9 +86,6 @@ class ClusterResourceSetReconciler(Reconciler[ClusterResourceSet, SetScope]):
     def pause(self, scope: SetScope) -> bool:
         return report_pause(scope.set, None, scope.now)
 
-    def delays_status(self, _scope: SetScope) -> bool:
-        return False
-
     def set_status(self, scope: SetScope) -> Result:
         set_condition(scope.set, paused_condition(scope.set, None), scope.now)
         if scope.outcome is not None and not scope.set.deleting:

@@ -76,9 +76,6 @@ class ClusterResourceSetBindingReconciler(Reconciler[ClusterResourceSetBinding, 
     def set_observed_generation(self, scope: BindingScope) -> None:
         """Do nothing: the kind has no status."""
 
-    def delays_status(self, _scope: BindingScope) -> bool:
-        return False
-
 
 def reference_patch(document: Document) -> Document:
     """Return the merge patch that sets `spec.clusterName` where old versions had an owner

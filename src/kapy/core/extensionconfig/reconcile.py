@@ -68,9 +68,6 @@ class ExtensionConfigReconciler(Reconciler[ExtensionConfig, ConfigScope]):
     def pause(self, scope: ConfigScope) -> bool:
         return report_pause(scope.config, None, scope.now)
 
-    def delays_status(self, _scope: ConfigScope) -> bool:
-        return False
-
     def set_status(self, scope: ConfigScope) -> Result:
         set_condition(scope.config, paused_condition(scope.config, None), scope.now)
         update_status(scope)

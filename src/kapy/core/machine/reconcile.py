@@ -68,6 +68,9 @@ class MachineReconciler(Reconciler[Machine, MachineScope]):
     def pause(self, scope: MachineScope) -> bool:
         return report_pause(scope.machine, scope.cluster, scope.now)
 
+    def delays_status(self, _scope: MachineScope) -> bool:
+        return True
+
     def status_inputs(self, scope: MachineScope) -> StatusInputs | None:
         return scope.status_inputs
 

@@ -164,6 +164,9 @@ class MachineDeploymentReconciler(Reconciler[MachineDeployment, MachineDeploymen
     def pause(self, scope: MachineDeploymentScope) -> bool:
         return report_pause(scope.deployment, scope.cluster, scope.now)
 
+    def delays_status(self, _scope: MachineDeploymentScope) -> bool:
+        return True
+
     def status_inputs(self, scope: MachineDeploymentScope) -> StatusInputs | None:
         return scope.status_inputs
 

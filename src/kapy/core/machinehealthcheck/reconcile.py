@@ -80,9 +80,6 @@ class MachineHealthCheckReconciler(Reconciler[MachineHealthCheck, HealthScope]):
     def pause(self, scope: HealthScope) -> bool:
         return report_pause(scope.check, scope.cluster, scope.now)
 
-    def delays_status(self, _scope: HealthScope) -> bool:
-        return False
-
     def set_status(self, scope: HealthScope) -> Result:
         set_condition(scope.check, paused_condition(scope.check, scope.cluster), scope.now)
         return DONE

@@ -48,9 +48,6 @@ class MachinePoolReconciler(Reconciler[MachinePool, MachinePoolScope]):
     def pause(self, scope: MachinePoolScope) -> bool:
         return report_pause(scope.pool, scope.cluster, scope.now)
 
-    def delays_status(self, _scope: MachinePoolScope) -> bool:
-        return False
-
     def set_status(self, scope: MachinePoolScope) -> Result:
         update_status(scope)
         return DONE

@@ -66,6 +66,9 @@ class MachineSetReconciler(Reconciler[MachineSet, MachineSetScope]):
     def pause(self, scope: MachineSetScope) -> bool:
         return report_pause(scope.machine_set, scope.cluster, scope.now)
 
+    def delays_status(self, _scope: MachineSetScope) -> bool:
+        return True
+
     def status_inputs(self, scope: MachineSetScope) -> StatusInputs | None:
         return scope.status_inputs
 

@@ -90,9 +90,6 @@ class TopologyReconciler(Reconciler[Cluster, TopologyScope]):
         update_status(scope, scope.failure)
         return DONE
 
-    def delays_status(self, _scope: TopologyScope) -> bool:
-        return False
-
     def set_observed_generation(self, scope: TopologyScope) -> None:
         """Leave it to the Cluster controller."""
 

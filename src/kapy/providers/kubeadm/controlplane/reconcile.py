@@ -71,6 +71,9 @@ class KubeadmControlPlaneReconciler(Reconciler[KubeadmControlPlane, ControlPlane
     def pause(self, plane: ControlPlane) -> bool:
         return report_pause(plane.kcp, plane.cluster, plane.now)
 
+    def delays_status(self, _plane: ControlPlane) -> bool:
+        return True
+
     def phases(self, _plane: ControlPlane) -> Sequence[Phase[ControlPlane]]:
         return (self._advance,)
 
