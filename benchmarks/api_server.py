@@ -93,7 +93,7 @@ async def _peer(kubeconfig: bytes) -> Document:
     transport = ApiTransport(access)
     await install_definitions(Client(transport))
     await transport.aclose()
-    await asyncio.sleep(2)  # until it serves them, which nothing tells
+    await asyncio.sleep(2)  # until it serves them: no event tells that
     return {
         "server": os.environ.get(PEER_URL) or access.server,
         "ca": access.certificate_authority.decode(),

@@ -20,7 +20,7 @@ from kapy.kube.names import CRDS, SECRETS, Resource
 
 Row = dict[str, Any]
 CLUSTERS: Final = 200
-SETTLING: Final = 10.0  # seconds; nothing tells that nothing is left to do
+SETTLING: Final = 10.0  # seconds, because no event tells that all work is done
 
 
 async def cached() -> list[Row]:

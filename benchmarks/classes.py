@@ -17,7 +17,7 @@ from kapy.kube import Document, Key
 Row = dict[str, Any]
 CLASS: Final = Key("default", "meadow")
 LOOKS: Final = 200
-SETTLING: Final = 10.0  # seconds; nothing tells that nothing is left to do
+SETTLING: Final = 10.0  # seconds, because no event tells that all work is done
 NEXT: Final = "meadow-grazer-next"
 
 

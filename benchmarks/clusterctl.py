@@ -116,7 +116,7 @@ def _components(label: str) -> Iterator[Document]:
 
 @asynccontextmanager
 async def _empty_server(foreign: int, kubeconfig: Path) -> AsyncIterator[None]:
-    """A server of an own process that knows but `foreign` kinds, and how it is reached."""
+    """Run a server with `foreign` custom kinds as a process, and write its kubeconfig."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "benchmarks.clusterctl", str(foreign)), stdin=PIPE, stdout=PIPE
     )

@@ -112,7 +112,7 @@ async def _prepared(plane: ManagementPlane) -> None:
         if is_true(cluster.status.conditions, "Available"):
             break
         await asyncio.sleep(0.05)
-    await asyncio.sleep(5)  # nothing tells that nothing is left to do
+    await asyncio.sleep(5)  # no event tells that all work is done
 
 
 def _handlers() -> list[Document]:

@@ -179,7 +179,7 @@ async def _all_available(client: Client, number: int) -> bool:
 
 
 def _idle(managers: dict[str, Running], number: int) -> Row:
-    time.sleep(5)  # nothing tells that there is nothing left to do
+    time.sleep(5)  # no event tells that all work is done
     before = {name: manager.cpu for name, manager in managers.items()}
     time.sleep(IDLE_SECONDS)
     percent = {

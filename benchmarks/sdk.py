@@ -64,7 +64,7 @@ FINALIZER: Final = "idle.example.dev/bench"
 ADDRESSES: Final = (Address("InternalIP", "10.0.0.4"),)
 LOOKS: Final = 200
 ROUNDS: Final = 25
-SETTLING: Final = 1.0  # seconds; nothing tells that nothing is left to do
+SETTLING: Final = 1.0  # seconds, because no event tells that all work is done
 
 
 class Land(InfraClusterProvider[Document]):
@@ -88,7 +88,7 @@ class Cloud(InfraMachineProvider[Document]):
 
 
 class OwningCloud(Cloud):
-    """The same, with an object in the management cluster for each."""
+    """Machines that exist already, with an owned ConfigMap for each."""
 
     async def reconcile_normal(self, context: MachineContext[Document]) -> Provisioned:
         await context.ensure_owned(CONFIG_MAPS, {})

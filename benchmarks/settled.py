@@ -25,7 +25,7 @@ KINDS: Final = (
 )
 LOOKS: Final = 40
 ROUNDS: Final = 25
-SETTLING: Final = 15.0  # seconds; nothing tells that nothing is left to do
+SETTLING: Final = 15.0  # seconds, because no event tells that all work is done
 
 
 async def looks() -> list[Row]:

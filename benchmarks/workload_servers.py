@@ -1,9 +1,9 @@
-"""API servers of workload clusters, as light as can be: who measures the other side runs them.
+"""Minimal API servers of workload clusters, for benchmarks of the management cluster.
 
-`python -m benchmarks.workload_servers CERTIFICATE` listens for all of them at one port, which it
-prints; which cluster is meant is the address of a connection. Each line that it reads is a number
-of clusters, the first ones of all, that are dead from then on: by turns they are silent, slow, talk
-nonsense, or hang up.
+`python -m benchmarks.workload_servers CERTIFICATE` prints the port at which it listens for all
+clusters; each cluster has its own address. Each line of its input is a number: from then on so many
+clusters, the first ones, are broken. One after the other they are silent, slow, answer with invalid
+data, or close the connection.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Flag(NamedTuple):
 
 
 def text(texts: Sequence[str]) -> str:
-    """Parse a text; the last one counts."""
+    """Return the text of a flag: the last one if the flag is repeated."""
     return texts[-1]
 
 

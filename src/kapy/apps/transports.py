@@ -41,7 +41,7 @@ def with_url_override(instead_of: UrlOverride, kubeconfig: Kubeconfig) -> Kubeco
 
 
 def rate_limited(qps: float, burst: float, kubeconfig: Kubeconfig) -> Transport:
-    """The same, with a rate limit for each cluster. Raises KubeconfigError."""
+    """Connect as the kubeconfig's user, with a rate limit. Raises KubeconfigError."""
     from kapy.client.rate_limit import RateLimited
 
     return RateLimited(over_network(kubeconfig), qps=qps, burst=burst)

@@ -48,7 +48,8 @@ def chosen_folder(name: str, data_dir: str) -> Folder:
 
 
 def resolve_data_dir(name: str, data_dir: str) -> Folder:
-    """The same as `chosen_folder`; by default a quickstart's plane, if it is the only one."""
+    """The folder of the plane from --name or --data-dir; that of the quickstart if neither is set
+    and there is no other plane."""
     folder = chosen_folder(name, data_dir)
     if not name and not data_dir and not is_claimed(folder):
         quickstart = chosen_folder("quickstart", "")

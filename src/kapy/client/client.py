@@ -323,7 +323,7 @@ class Client:
         reply = await self._reply(Request(method, path, parameters, headers, body))
         answer = _document(reply)
         if history is not None and reply.status == CREATED and 0 < _version_of(answer) < position:
-            # No new object has a version that was known before it: the server was restored.
+            # A new object has a new version, unless the server was restored from a backup.
             history.go_back(resource)
         if self.observe is not None and not dry_run:
             self.observe(resource, answer)

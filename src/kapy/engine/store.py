@@ -191,7 +191,7 @@ class Store:
             key = Key.of(item)
             listed.add(key)
             old = self.objects.get(key)
-            # The list is right about what it is newer than, also after a restore of the server.
+            # An older version in a newer list is right: the server was restored from a backup.
             is_right = old is None or version_of(item) < version_of(old) <= as_of
             is_right = is_right or self._went_back
             self._put(item, initial=initial, is_right=is_right)

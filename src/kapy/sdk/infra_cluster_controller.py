@@ -166,8 +166,8 @@ class InfraClusterReconciler(
             host, port = answer.endpoint
             obj.spec.control_plane_endpoint = APIEndpoint(host=host, port=port)
         obj.metadata.annotations.update(answer.annotations)
-        # The endpoint first: a cluster that is provisioned always has one. It also counts up the
-        # generation that the conditions then have seen.
+        # The endpoint precedes the status: a provisioned cluster always has one. This write also
+        # increases the generation that the conditions refer to.
         await draft.save()
         status = draft.object.status
         status.initialization.provisioned = True

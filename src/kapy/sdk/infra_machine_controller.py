@@ -209,8 +209,8 @@ class InfraMachineReconciler(
             )
         if not old:
             draft.object.spec.provider_id = answer.provider_id
-            # The identity first: a machine that is provisioned always has one. It also counts up
-            # the generation that the conditions then have seen.
+            # The provider ID precedes the status: a provisioned machine always has one. This write
+            # also increases the generation that the conditions refer to.
             await draft.save()
         waiting = await self._members.join(context, answer.provider_id, answer.addresses)
         if waiting is not None:

@@ -99,7 +99,7 @@ def _number(action: Action, text: str) -> int | None:
 
 
 def _planned_object(action: Action, number: int | None) -> Document:
-    """The object as it would be, for the plan."""
+    """The object after the action, without fields that the server sets."""
     document: Document = action.document
     if not action.is_deletion:
         document = apply_merge_patch(document, action.patch_for(number))

@@ -57,7 +57,7 @@ class Action:
         return patch
 
     def command(self, number: int | None, flags: str) -> str:
-        """The command that does the same."""
+        """The kubectl command with the same effect."""
         key, kind = self.key, f"{self.resource.plural}.{self.resource.group}"
         place = [kind, key.name, "-n", key.namespace]
         if self.is_deletion:

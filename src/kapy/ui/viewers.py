@@ -38,8 +38,8 @@ class Viewer:
     """One user. All reads and writes of their pages go through `client`.
 
     untried: namespaces whose clusters are not shown, because the viewer's rights there were not
-    checked. turns: of the clusters that are read. page_seconds: how long the last page of each
-    route took.
+    checked. turns: limits how many clusters are read at the same time. page_seconds: the duration
+    of the last page of each route.
     """
 
     def __init__(self, user: User, client: Client, clock: Clock, namespaces: Sequence[str]) -> None:

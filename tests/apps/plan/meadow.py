@@ -84,9 +84,9 @@ async def plan_of(
     running: ManagementPlane, documents: Iterable[Document], *, delete: bool = False
 ) -> Plan:
     """Return the plan for applying (or deleting) documents on a plane."""
-    wishes = [RequestedChange(document, deletes=delete) for document in documents]
+    requested = [RequestedChange(document, deletes=delete) for document in documents]
     world = ClusterSource(running.client)
-    return await compute_plan(world, wishes, clock=running.runtime.clock, gates=EMBEDDED_GATES)
+    return await compute_plan(world, requested, clock=running.runtime.clock, gates=EMBEDDED_GATES)
 
 
 def graph(running: ManagementPlane) -> dict[Name, Document]:

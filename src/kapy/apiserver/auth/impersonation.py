@@ -58,21 +58,21 @@ def parse_impersonation(headers: Iterable[tuple[bytes, bytes]]) -> Impersonation
     request = [(raw, value) for raw, value in headers if raw.startswith(_PREFIX)]
     if not request:  # as in nearly every request
         return None
-    wish = ImpersonationRequest()
+    identity = ImpersonationRequest()
     single: dict[str, str] = {}
     for raw, value in request:
         name, text = _text(raw[len(_PREFIX) :]), _text(value)
         if name in ("user", "uid"):
             single.setdefault(name, text)
         elif name == "group":
-            wish.groups.append(text)
+            identity.groups.append(text)
         elif name.startswith("extra-"):
-            wish.extra.setdefault(_key(name.removeprefix("extra-")), []).append(text)
-    wish.name, wish.uid = single.get("user", ""), single.get("uid", "")
-    if wish.name:
-        return wish
-    if not wish.only_name:
-        raise BadRequest(f"requested {wish} without impersonating a user name")
+            identity.extra.setdefault(_key(name.removeprefix("extra-")), []).append(text)
+    identity.name, identity.uid = single.get("user", ""), single.get("uid", "")
+    if identity.name:
+        return identity
+    if not identity.only_name:
+        raise BadRequest(f"requested {identity} without impersonating a user name")
     return None
 
 

@@ -69,11 +69,11 @@ class Mode:
         return _GROUP if self.name else ""
 
 
-def _is_own_node(wish: ImpersonationRequest, user: User) -> bool:
-    node = parse_node_user(wish.name)
+def _is_own_node(identity: ImpersonationRequest, user: User) -> bool:
+    node = parse_node_user(identity.name)
     entries = user.extra.get(_NODE_OF_POD, ())
     return (
-        wish.only_name
+        identity.only_name
         and bool(node)
         and bool(parse_service_account_user(user.name))
         and entries == (node,)
@@ -82,15 +82,20 @@ def _is_own_node(wish: ImpersonationRequest, user: User) -> bool:
 
 _MODES: Final = (
     Mode("associated-node", _is_own_node),
-    Mode("arbitrary-node", lambda wish, _: wish.only_name and bool(parse_node_user(wish.name))),
+    Mode(
+        "arbitrary-node",
+        lambda identity, _: identity.only_name and bool(parse_node_user(identity.name)),
+    ),
     Mode(
         "serviceaccount",
-        lambda wish, _: wish.only_name and parse_service_account_user(wish.name) is not None,
+        lambda identity, _: (
+            identity.only_name and parse_service_account_user(identity.name) is not None
+        ),
     ),
     Mode(
         "user-info",
-        lambda wish, _: (
-            not parse_node_user(wish.name) and parse_service_account_user(wish.name) is None
+        lambda identity, _: (
+            not parse_node_user(identity.name) and parse_service_account_user(identity.name) is None
         ),
     ),
     Mode("", lambda _wish, _user: True),
@@ -106,7 +111,7 @@ class ImpersonationAuthorizer:
         self._worked: dict[str, int] = {}
 
     def __call__(
-        self, wish: ImpersonationRequest, attributes: Attributes, authorize: Authorizer
+        self, identity: ImpersonationRequest, attributes: Attributes, authorize: Authorizer
     ) -> User:
         """Return the impersonated user. Raises Forbidden.
 
@@ -115,17 +120,17 @@ class ImpersonationAuthorizer:
         first: Forbidden | None = None
         for at in self._order(attributes.user.name):
             mode = _MODES[at]
-            if not mode.applies(wish, attributes.user):
+            if not mode.applies(identity, attributes.user):
                 continue
             try:
-                _check(mode, wish, attributes, authorize)
+                _check(mode, identity, attributes, authorize)
             except Forbidden as error:
                 first = first or error
                 continue
             if len(self._worked) >= _REMEMBERED:
                 self._worked.clear()
             self._worked[attributes.user.name] = at
-            return _impersonated_user(mode, wish)
+            return _impersonated_user(mode, identity)
         assert first is not None  # the last mode applies to everybody
         raise first
 
@@ -136,22 +141,22 @@ class ImpersonationAuthorizer:
 
 
 def _check(
-    mode: Mode, wish: ImpersonationRequest, attributes: Attributes, authorize: Authorizer
+    mode: Mode, identity: ImpersonationRequest, attributes: Attributes, authorize: Authorizer
 ) -> None:
     """Check that the requester may impersonate in this mode. Raises Forbidden."""
     if mode.name:
         authorize(attributes._replace(verb=f"impersonate-on:{mode.name}:{attributes.verb}"))
-    authorize(_user_attributes(mode, wish, attributes.user))
-    if wish.uid:
-        authorize(_attributes(mode, attributes.user, "uids", wish.uid, group=_GROUP))
-    groups = _group_attributes(mode, wish, attributes.user)
+    authorize(_user_attributes(mode, identity, attributes.user))
+    if identity.uid:
+        authorize(_attributes(mode, attributes.user, "uids", identity.uid, group=_GROUP))
+    groups = _group_attributes(mode, identity, attributes.user)
     if not (
         mode.name and len(groups) >= _MANY and _is_allowed(authorize, groups[0]._replace(name="*"))
     ):
         for group in groups:
             authorize(group)
-    extras = _extra_attributes(mode, wish, attributes.user)
-    many = len(wish.extra) >= _MANY or len(extras) >= _MANY
+    extras = _extra_attributes(mode, identity, attributes.user)
+    many = len(identity.extra) >= _MANY or len(extras) >= _MANY
     if mode.name and many and _is_allowed(authorize, extras[0]._replace(subresource="*", name="*")):
         return
     for extra in extras:
@@ -170,45 +175,45 @@ def _attributes(mode: Mode, user: User, resource: str, name: str, *, group: str 
     return Attributes(user, mode.verb, group or mode.group, "v1", resource, name=name)
 
 
-def _user_attributes(mode: Mode, wish: ImpersonationRequest, user: User) -> Attributes:
-    account, node = parse_service_account_user(wish.name), parse_node_user(wish.name)
+def _user_attributes(mode: Mode, identity: ImpersonationRequest, user: User) -> Attributes:
+    account, node = parse_service_account_user(identity.name), parse_node_user(identity.name)
     if account is not None:
         wanted = _attributes(mode, user, "serviceaccounts", account[1])
         return wanted._replace(namespace=account[0])
     if mode.name and node:
         # The mode associated-node needs the right for all nodes.
         return _attributes(mode, user, "nodes", "*" if mode.name == "associated-node" else node)
-    return _attributes(mode, user, "users", wish.name)
+    return _attributes(mode, user, "users", identity.name)
 
 
-def _group_attributes(mode: Mode, wish: ImpersonationRequest, user: User) -> list[Attributes]:
+def _group_attributes(mode: Mode, identity: ImpersonationRequest, user: User) -> list[Attributes]:
     """Return the right for each group. Raises Forbidden for groups a constrained mode never
     allows.
     """
-    if mode.name and "" in wish.groups:
+    if mode.name and "" in identity.groups:
         refused = _attributes(mode, user, "groups", "")
         raise refused.forbidden_error("impersonating the empty string group is not allowed")
-    if mode.name and SUPERUSERS in wish.groups:
+    if mode.name and SUPERUSERS in identity.groups:
         refused = _attributes(mode, user, "groups", SUPERUSERS)
         raise refused.forbidden_error("impersonating the system:masters group is not allowed")
-    return [_attributes(mode, user, "groups", group) for group in wish.groups]
+    return [_attributes(mode, user, "groups", group) for group in identity.groups]
 
 
-def _extra_attributes(mode: Mode, wish: ImpersonationRequest, user: User) -> list[Attributes]:
+def _extra_attributes(mode: Mode, identity: ImpersonationRequest, user: User) -> list[Attributes]:
     """Return the right for each extra value. Raises Forbidden for extras that are never allowed."""
     wanted = _attributes(mode, user, "userextras", "", group=_GROUP)
     if mode.name:
-        for wrong in _extra_problems(wish):
+        for wrong in _extra_problems(identity):
             raise wanted.forbidden_error(wrong)
     return [
         wanted._replace(subresource=key, name=value)
-        for key, values in sorted(wish.extra.items())
+        for key, values in sorted(identity.extra.items())
         for value in values
     ]
 
 
-def _extra_problems(wish: ImpersonationRequest) -> Iterator[str]:
-    for key, values in sorted(wish.extra.items()):
+def _extra_problems(identity: ImpersonationRequest) -> Iterator[str]:
+    for key, values in sorted(identity.extra.items()):
         if not key:
             yield "impersonating the empty string key in extra is not allowed"
         if wrong := _key_problem(key):
@@ -232,16 +237,16 @@ def _key_problem(key: str) -> str:
     return ""
 
 
-def _impersonated_user(mode: Mode, wish: ImpersonationRequest) -> User:
-    groups = list(wish.groups)
-    account = parse_service_account_user(wish.name)
+def _impersonated_user(mode: Mode, identity: ImpersonationRequest) -> User:
+    groups = list(identity.groups)
+    account = parse_service_account_user(identity.name)
     if account is not None and not groups:
         groups = ["system:serviceaccounts", f"system:serviceaccounts:{account[0]}"]
-    if mode.name and parse_node_user(wish.name):
+    if mode.name and parse_node_user(identity.name):
         groups = [_NODES]
-    if wish.name == ANONYMOUS.name:
+    if identity.name == ANONYMOUS.name:
         groups += [] if _UNAUTHENTICATED in groups else [_UNAUTHENTICATED]
     elif _UNAUTHENTICATED not in groups and AUTHENTICATED not in groups:
         groups.append(AUTHENTICATED)
-    extra = {key: tuple(values) for key, values in wish.extra.items()}
-    return User(wish.name, tuple(groups), wish.uid, extra)
+    extra = {key: tuple(values) for key, values in identity.extra.items()}
+    return User(identity.name, tuple(groups), identity.uid, extra)

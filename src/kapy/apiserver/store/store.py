@@ -326,7 +326,7 @@ class Store:
             self._trouble = ""
             _log.warning("the store can be written to again")
 
-    # values beside the objects
+    # metadata of the store
 
     def put_meta(self, key: str, value: str) -> None:
         """Store a value at once. A store in memory drops it. Raises StoreError."""

@@ -70,7 +70,11 @@ def uncovered_by_machine_update(
 def uncovered_by_machine_set_update(
     current: Document, desired: Document, response: CanUpdateMachineSetResponse
 ) -> list[str]:
-    """The same as `uncovered_by_machine_update`, for the Machines of a MachineSet."""
+    """The reasons for which the Machines of a MachineSet cannot be updated in place; empty if the
+    whole change is covered.
+
+    Raises HookError if a patch does not apply.
+    """
     patches = (
         response.machine_set_patch,
         response.bootstrap_config_template_patch,

@@ -120,7 +120,8 @@ class InPlace:
     async def can_update_machine_set(
         self, deployment: Key, current: Document, desired: Document
     ) -> Sequence[str]:
-        """The same as `can_update_machine`, for all Machines of a MachineSet.
+        """The reasons for which the Machines of a MachineSet cannot be updated in place; empty if
+        they can.
 
         An answer is reused until the templates, the Machines' specs or the ExtensionConfig change,
         for at most `CACHE_SECONDS`, because a rollout asks at every step.

@@ -37,8 +37,8 @@ class ChangeRefused(KapyError):
 
 @dataclass(slots=True)
 class ChangeOrder:
-    """Sorts wishes so that each can be admitted: classes before their Clusters, templates before
-    classes."""
+    """Sorts requested changes so that each can be admitted: classes before their Clusters,
+    templates before classes."""
 
     definitions: list[RequestedChange] = field(default_factory=list)
     others: list[RequestedChange] = field(default_factory=list)
@@ -76,7 +76,7 @@ async def apply_changes(sandbox: Sandbox, requested: Iterable[RequestedChange]) 
 
 
 def watch_changed_objects(sandbox: Sandbox, requested: Iterable[RequestedChange]) -> None:
-    """Include the wished objects in snapshots, even those of built-in kinds."""
+    """Include the requested objects in snapshots, even those of built-in kinds."""
     for change in requested:
         with suppress(UnknownSandboxKind):  # it is refused later, or the changes contain its CRD
             if not sandbox.kind_of(change.document).custom:

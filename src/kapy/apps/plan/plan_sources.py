@@ -60,7 +60,7 @@ class FileSource:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSource:
-    """A live management cluster. Only objects that the wishes may affect are read."""
+    """A live management cluster. Only objects that the requested changes may affect are read."""
 
     client: Client
 
@@ -137,7 +137,7 @@ class ClusterSource:
     async def _changed_objects(
         self, requested: Sequence[RequestedChange]
     ) -> AsyncIterator[Document]:
-        """The wished objects themselves, of whatever kind they are."""
+        """The requested objects themselves, of whatever kind they are."""
         kinds = Kinds(self.client)
         for change in requested:
             try:
@@ -157,8 +157,8 @@ class ClusterSource:
 def _affected_clusters(
     requested: Sequence[RequestedChange], clusters: Iterable[Document], classes: Iterable[Document]
 ) -> Iterator[Key]:
-    """The Clusters that the wishes can affect: wished Clusters, Clusters of wished classes or
-    templates, and Clusters whose objects are wished."""
+    """The Clusters that the requested changes can affect: changed Clusters, Clusters of changed
+    classes or templates, and Clusters whose objects are changed."""
     names = {
         (change.document["kind"], change.document["metadata"].get("namespace", "default"),
          change.document["metadata"]["name"])

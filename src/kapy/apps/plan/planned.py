@@ -31,7 +31,7 @@ class PlanSource(Protocol):
     """The management cluster, or files, before a change."""
 
     async def fill(self, into: Sandbox, requested: Sequence[RequestedChange]) -> None:
-        """Put all objects that the wishes may affect into the sandbox. Raises KapyError."""
+        """Put all objects that the changes may affect into the sandbox. Raises KapyError."""
         ...
 
     async def extensions(self) -> Sequence[Document]:
@@ -41,8 +41,8 @@ class PlanSource(Protocol):
     async def admission_errors(
         self, requested: Sequence[RequestedChange], following: Iterable[Document]
     ) -> Mapping[Name, str]:
-        """The reasons for which the API server would refuse wishes or objects written because of
-        them: it may have admission webhooks of its own. Raises KapyError."""
+        """The reasons for which the API server would refuse requested changes, or objects written
+        because of them: it may have admission webhooks of its own. Raises KapyError."""
         ...
 
 
@@ -62,9 +62,9 @@ class Stage:
 class Plan:
     """All stages of a plan.
 
-    ongoing: changes that happen anyway, without the wishes. problems: by name, the reason for
-    which a Cluster or class cannot reach its desired state; no object of those Clusters is changed.
-    objects: the final state.
+    ongoing: changes that happen anyway. problems: by name, the reason for which a Cluster or class
+    cannot reach its desired state; no object of those Clusters is changed. objects: the final
+    state.
     """
 
     stages: list[Stage] = field(default_factory=list)
@@ -86,7 +86,7 @@ async def compute_plan(
     gates: FeatureGates,
     post: HookTransport | None = None,
 ) -> Plan:
-    """The plan of the wishes in a world. Raises ChangeRefused and the errors of reading the world.
+    """The effects of the requested changes. Raises ChangeRefused and the errors of reading `world`.
 
     post: connects to extensions, None for HTTPS; the RuntimeSDK gate is open if there are
     extensions.
@@ -128,7 +128,7 @@ async def compute_plan(
 
 
 def _first_changes(plan: Plan) -> Iterator[Document]:
-    """The first changes: the wishes, and their immediate consequences."""
+    """The first stage: the requested changes, and their immediate consequences."""
     for stage in plan.stages[:1]:
         for change in stage.changes:
             if change.verb is not Verb.DELETE:

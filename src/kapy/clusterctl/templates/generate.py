@@ -69,7 +69,7 @@ Source: TypeAlias = FromRepository | FromPlace | FromConfigMap
 
 async def cluster_template_of(
     source: Source,
-    wishes: TemplateOptions,
+    options: TemplateOptions,
     config: Config,
     reach: Connect,
     *,
@@ -83,19 +83,19 @@ async def cluster_template_of(
     `config`. The management cluster is only asked for values that the user did not give, and for
     existing ClusterClasses. Raises ClusterctlError, ApiError.
     """
-    wishes = replace(wishes, namespace=wishes.namespace or _current_namespace(reach))
-    set_variables(wishes, config.variables)
+    options = replace(options, namespace=options.namespace or _current_namespace(reach))
+    set_variables(options, config.variables)
     if isinstance(source, FromRepository):
         if check_contract:
             from kapy.clusterctl.inventory import Inventory
 
             await Inventory(reach().client).check_contract(not_installed=True)
-        return await _from_repository(source, wishes, config, reach, list_only=list_only)
+        return await _from_repository(source, options, config, reach, list_only=list_only)
     if isinstance(source, FromPlace):
         text, name = await text_at(source.place, config), source.place
     else:
         text, name = await _from_config_map(source, reach), f"ConfigMap {source.name}"
-    return _read(text, wishes, config, name, list_only=list_only)
+    return _read(text, options, config, name, list_only=list_only)
 
 
 def _current_namespace(reach: Connect) -> str:
@@ -109,12 +109,12 @@ def _current_namespace(reach: Connect) -> str:
 
 
 def _read(
-    text: str, wishes: TemplateOptions, config: Config, name: str, *, list_only: bool
+    text: str, options: TemplateOptions, config: Config, name: str, *, list_only: bool
 ) -> Template:
     return (
         template_variables(text)
         if list_only
-        else template_of(text, config.variables, wishes.namespace, name)
+        else template_of(text, config.variables, options.namespace, name)
     )
 
 
@@ -128,7 +128,7 @@ async def _from_config_map(source: FromConfigMap, reach: Connect) -> str:
 
 async def _from_repository(
     source: FromRepository,
-    wishes: TemplateOptions,
+    options: TemplateOptions,
     config: Config,
     reach: Connect,
     *,
@@ -138,7 +138,7 @@ async def _from_repository(
     repository = repository_of(provider, config)
     name = cluster_template(source.flavor)
     text = await text_of(repository, version, name, provider.label)
-    template = _read(text, wishes, config, name, list_only=list_only)
+    template = _read(text, options, config, name, list_only=list_only)
     release = Release(repository, version, provider.label)
     return await with_classes(template, release, config.variables, lambda: _client(reach))
 

@@ -31,28 +31,28 @@ class TemplateOptions:
     worker_machines: int | None = None
 
 
-def set_variables(wishes: TemplateOptions, variables: Variables) -> None:
+def set_variables(options: TemplateOptions, variables: Variables) -> None:
     """Set the common variables of templates. Raises TemplateError."""
-    if errors := dns_label_errors(wishes.namespace):
+    if errors := dns_label_errors(options.namespace):
         raise TemplateError(f"invalid target-namespace: {'; '.join(errors)}")
-    if errors := dns_subdomain_errors(wishes.name):
+    if errors := dns_subdomain_errors(options.name):
         raise TemplateError(f"invalid cluster name: {'; '.join(errors)}")
-    variables.set("NAMESPACE", wishes.namespace)
-    variables.set("CLUSTER_NAME", wishes.name)
-    if wishes.kubernetes_version:
-        if semantic(wishes.kubernetes_version) is None:
+    variables.set("NAMESPACE", options.namespace)
+    variables.set("CLUSTER_NAME", options.name)
+    if options.kubernetes_version:
+        if semantic(options.kubernetes_version) is None:
             raise TemplateError(
                 "invalid KubernetesVersion. Please use a semantic version number like v1.34.0, "
-                f'and not "{wishes.kubernetes_version}"'
+                f'and not "{options.kubernetes_version}"'
             )
-        variables.set("KUBERNETES_VERSION", wishes.kubernetes_version)
-    machines = _count(wishes.control_plane_machines, "CONTROL_PLANE_MACHINE_COUNT", 1, variables)
+        variables.set("KUBERNETES_VERSION", options.kubernetes_version)
+    machines = _count(options.control_plane_machines, "CONTROL_PLANE_MACHINE_COUNT", 1, variables)
     if machines < 1:
         raise TemplateError(
             "invalid ControlPlaneMachineCount. Please use a number greater than or equal to 1"
         )
     variables.set("CONTROL_PLANE_MACHINE_COUNT", str(machines))
-    machines = _count(wishes.worker_machines, "WORKER_MACHINE_COUNT", 0, variables)
+    machines = _count(options.worker_machines, "WORKER_MACHINE_COUNT", 0, variables)
     if machines < 0:
         raise TemplateError(
             "invalid WorkerMachineCount. Please use a number greater than or equal to 0"

@@ -168,7 +168,7 @@ async def _work(scope: TopologyScope) -> None:
         plan = await plan_of(dependencies, blueprint, current, scope.desired, scope.upgrades)
         await _call_after_hooks(scope, current)
         await Writer(dependencies, current).write(plan)
-    # The same comes of the same where no extension is waited for, or still to be told.
+    # Equal inputs give an equal plan, unless an extension delays a step or has to be called.
     if plan.is_empty and (dependencies.hooks is None or scope.calls.is_quiet):
         scope.mark = mark
 

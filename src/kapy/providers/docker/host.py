@@ -124,7 +124,7 @@ class Host:
         return container
 
     async def find_way(self, balancer: Container, address: str) -> bool:
-        """Learn how a load balancer is reached from here; whether that is another way than before.
+        """Record the published port of a load balancer; return whether it has changed.
 
         address: of the control plane endpoint.
         """

@@ -68,7 +68,8 @@ def _no_engine() -> Engine:
 class Machinery:
     """The environment of all processes. transport: the API server. spawn: starts a task.
     provider: that of the user, if any. extension: that of the run, if any. replicas: processes of
-    each manager, of which one leads. leaders: called with the processes that lead at once."""
+    each manager, of which one leads. leaders: called with the names of
+    processes that are leaders at the same time."""
 
     transport: Callable[[], Transport]
     in_memory: InMemoryClusters

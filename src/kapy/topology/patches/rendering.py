@@ -87,7 +87,7 @@ class Rendering:
         return outcome
 
     def full_outcome(self, template: str, variables: _Variables) -> Outcome:
-        """The same with the limit of a thread, where rendering may take longer."""
+        """The outcome of a template that may take longer, as it is rendered in a thread."""
         work = Work(min(FULL, self._left))
         try:
             return _outcome(template, variables.data, work)
