@@ -30,8 +30,7 @@ def main() -> int:
     value = parser.parse_args()
     if value.names == ["list"]:
         for name, spec in SPECS.items():
-            needs = spec.needs and f"needs {spec.needs}"
-            print(f"{name:26} {spec.machines:10} {needs}".rstrip())  # noqa: T201
+            print(f"{name:26} {spec.machines}")  # noqa: T201
         return 0
     if unknown := [item for item in value.names if item not in SPECS]:
         sys.exit(f"no spec is called {', '.join(unknown)}; `list` prints all names")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
@@ -54,9 +55,14 @@ def bed(folder: Path, spec: Spec) -> Iterator[Bed]:
         engine = f"unix://{folder / 'no-docker.sock'}"
         if spec.machines == "containers":
             engine = stack.enter_context(containers(folder, spec))
-        environment = stack.enter_context(nodes(folder)) if spec.old else {}
+        of_kind = spec.old and spec.machines == "memory"
+        environment = stack.enter_context(nodes(folder)) if of_kind else {}
         result = Bed(folder, folder / "kubeconfig", engine, environment)
         _begin(result, stack)
+        if spec.old and not of_kind:
+            command = [sys.executable, "-m", "tests.real.specs.certificates"]
+            command.append(str(result.kubeconfig))
+            stack.enter_context(process(folder / "certificates.log", command))
         if spec.autoscaler:
             access = kubeconfig_files.load([result.kubeconfig], "")
             stack.enter_context(autoscalers(access, folder / "autoscalers"))

@@ -1,4 +1,4 @@
-"""Upstream's specs by short names: the pattern that selects each, and what it needs."""
+"""Upstream's specs by short names: the pattern that selects each, and where it runs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ Machines = Literal["memory", "containers"]
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """One spec. focus: a pattern of Ginkgo's that selects it alone. needs: what is missing to run
-    it, in one line, "" where nothing is. machines: in memory, or in containers. managers: whether
-    they run as Pods of a cluster of containers. old: the minor version of upstream that a
-    management cluster begins with. autoscaler: whether it needs the cluster autoscaler.
-    conformance: whether it runs Kubernetes' own tests. dual_stack: whether nodes have IPv6, too."""
+    """One spec. focus: a pattern of Ginkgo's that selects it alone. machines: in memory, or in
+    containers. managers: whether they run as Pods of a cluster of containers. old: the minor
+    version of upstream that a management cluster begins with. autoscaler: whether it needs the
+    cluster autoscaler. conformance: whether it runs Kubernetes' own tests. dual_stack: whether
+    nodes have IPv6, too."""
 
     focus: str
-    needs: str = ""
     machines: Machines = "memory"
     managers: bool = False
     old: str = ""
@@ -29,9 +28,6 @@ class Spec:
     def is_apart(self) -> bool:
         """Whether it runs in namespaces of its own."""
         return self.machines == "containers" or bool(self.old)
-
-
-DOCKER: Final = "a management cluster of real nodes that runs Pods of an old release"
 
 
 def _tested(focus: str, *, dual_stack: bool = False) -> Spec:
@@ -71,7 +67,9 @@ SPECS: Final = {
     "join-old-nodes": Spec("kubeadm with an older version", machines="containers"),
     "clusterctl-upgrade-1.11": Spec("v1.11=>current", old="v1.11"),
     "clusterctl-upgrade-1.12": Spec("v1.12=>current", old="v1.12"),
-    "clusterctl-upgrade-1.13": Spec("v1.13=>current. .ClusterClass", DOCKER),
+    "clusterctl-upgrade-1.13": Spec(
+        "v1.13=>current. .ClusterClass", machines="containers", managers=True, old="v1.13"
+    ),
     "clusterctl-upgrade-latest": Spec("on K8S latest ci mgmt cluster", old="v1.13"),
     "self-hosted": Spec(
         "working on self-hosted clusters using ClusterClass .ClusterClass",
@@ -90,4 +88,4 @@ SPECS: Final = {
 def runnable(machines: Machines = "memory") -> list[str]:
     """The specs that planes with machines of that kind are enough for."""
     specs = {name: spec for name, spec in SPECS.items() if spec.machines == machines}
-    return [name for name, spec in specs.items() if not (spec.needs or spec.old or spec.autoscaler)]
+    return [name for name, spec in specs.items() if not (spec.old or spec.autoscaler)]

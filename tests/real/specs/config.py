@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kapy.kube.yaml import dump, load
-from tests.real.specs import conformance, containers, parts
+from tests.real.specs import conformance, containers, old_release, parts
 from tests.real.specs.catalogue import Machines, Spec
 from tests.real.specs.templates import in_memory
 
@@ -40,9 +40,12 @@ def written(folder: Path, kapy: str, spec: Spec) -> Path:
     variables = document["variables"]
     for name in ("CNI", "KUBETEST_CONFIGURATION", "AUTOSCALER_WORKLOAD"):
         variables[name] = str(_upstream() / variables[name])
-    variables["KUBERNETES_VERSION_LATEST_CI"] = variables["KUBERNETES_VERSION"]
     if machines == "containers":
         variables |= containers.VARIABLES
+        if spec.old:
+            images = old_release.image_names(spec.old)
+            variables["DOCKER_PRELOAD_IMAGES"] = f"[{', '.join(images)}]"
+    variables["KUBERNETES_VERSION_LATEST_CI"] = variables["KUBERNETES_VERSION"]
     if spec.conformance:
         settings = Path(variables["KUBETEST_CONFIGURATION"])
         variables["KUBETEST_CONFIGURATION"] = str(conformance.configured(settings, folder))

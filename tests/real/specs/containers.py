@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, NoReturn
 
-from tests.real.specs import conformance
+from tests.real.specs import conformance, old_release
 from tests.real.specs import parts as upstream
 from tests.real.specs.catalogue import Spec
 from tests.real.specs.downloads import complete_images
@@ -72,6 +72,8 @@ def containers(folder: Path, spec: Spec) -> Iterator[str]:
                 runner.run(build_image(engine))
             if spec.conformance:
                 runner.run(conformance.load_image(engine, folder))
+            if spec.old:
+                runner.run(old_release.load_images(engine, spec.old, folder))
             if SOCKET.is_dir():  # made for a container of a run that was killed
                 SOCKET.rmdir()
             SOCKET.symlink_to(engine.address.removeprefix("unix://"))

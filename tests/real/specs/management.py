@@ -17,24 +17,20 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
-from kapy._aio.clock import system_clock
 from kapy.client import kubeconfig_files
 from kapy.client.client import Client
 from kapy.client.https import ApiTransport
-from kapy.clusterctl.certificates import CertificateError
-from kapy.clusterctl.certificates.own import INJECTED_RESOURCES, with_own_authority
 from kapy.kube import Document, Key
-from kapy.kube.errors import AlreadyExists, KapyError, NotFound
-from kapy.kube.names import DEPLOYMENTS, SECRETS, Resource
+from kapy.kube.errors import KapyError
+from kapy.kube.names import DEPLOYMENTS, Resource
 from kapy.node_agent.processes import programs
 from kapy.node_agent.processes.programs import Program
 from tests.real.specs import parts
+from tests.real.specs.certificates import issue
+from tests.real.specs.old_release import MANAGERS
 from tests.real.specs.plane import kapy, process, serves, until
 
 EVERY: Final = 0.5
-GROUP: Final = "cert-manager.io"
-ISSUERS: Final = Resource(GROUP, "v1", "issuers", "Issuer")
-CERTIFICATES: Final = Resource(GROUP, "v1", "certificates", "Certificate")
 LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease")
 LEASE: Final = Key("kube-system", "kube-controller-manager")
 """Upstream's spec takes this Lease away, by which kube-controller-manager would begin anew."""
@@ -44,13 +40,6 @@ _LEASE: Final[Document] = {
     "metadata": {"name": LEASE.name, "namespace": LEASE.namespace},
     "spec": {"holderIdentity": "nobody"},
 }
-MANAGERS: Final = {
-    "cluster-api-controller": "core",
-    "kubeadm-bootstrap-controller": "bootstrap-kubeadm",
-    "kubeadm-control-plane-controller": "control-plane-kubeadm",
-    "capd-manager": "infrastructure-dev",
-}
-"""kapy's names of upstream's images."""
 
 
 async def serve(folder: Path) -> None:
@@ -86,7 +75,7 @@ async def _keep_house(client: Client, plane: Path) -> None:
     while True:
         with suppress(KapyError):
             await _choose(client, plane)
-            await _issue(client)
+            await issue(client)
         await asyncio.sleep(EVERY)
 
 
@@ -109,36 +98,6 @@ def _program(image: str) -> tuple[str, ...]:
     if name in MANAGERS:
         return (str(parts.manager(MANAGERS[name], version)),)
     return (kapy(),) if name == "kapy" else ()
-
-
-async def _issue(client: Client) -> None:
-    """Write the Secrets of Certificates, and tell webhooks and CRDs whom to trust."""
-    objects = [
-        {"apiVersion": resource.api_version, "kind": resource.kind, **item}
-        for resource in (ISSUERS, CERTIFICATES, *INJECTED_RESOURCES)
-        for item in await _all(client, resource)
-    ]
-    with suppress(CertificateError):  # an Issuer that is not there yet
-        results = await with_own_authority(client, objects, now=system_clock())
-        before = {(obj["kind"], Key.of(obj)): obj for obj in objects}
-        for document in results:
-            await _write(client, before.get((document["kind"], Key.of(document))), document)
-
-
-async def _all(client: Client, resource: Resource) -> list[Document]:
-    try:
-        return list((await client.list(resource)).items)
-    except NotFound:
-        return []
-
-
-async def _write(client: Client, before: Document | None, after: Document) -> None:
-    if before is None:
-        with suppress(AlreadyExists):
-            await client.create(SECRETS, after)
-    elif before != after:
-        (resource,) = (item for item in INJECTED_RESOURCES if item.kind == after["kind"])
-        await client.update(resource, after)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 from functools import cache
+from pathlib import Path
 from typing import Final
 
+from kapy.containers import Engine
 from kapy.kube import Document
 from kapy.kube.yaml import dump_all
 from tests.real.specs import parts
+from tests.real_clusters.image_archive import Start, layer, write_image
 
 VERSIONS: Final = ("v1.11.1", "v1.12.1", "v1.13.0")
 """Releases of the minor versions that the specs look for, whichever of them runs."""
@@ -30,15 +33,43 @@ _COMPONENTS: Final = {
     ),
 }
 """The base of each file, and its image."""
+MANAGERS: Final = {
+    "cluster-api-controller": "core",
+    "kubeadm-bootstrap-controller": "bootstrap-kubeadm",
+    "kubeadm-control-plane-controller": "control-plane-kubeadm",
+    "capd-manager": "infrastructure-dev",
+}
+"""kapy's names of upstream's images."""
+_REGISTRY: Final = "registry.k8s.io/cluster-api"
 _KINDS: Final = {"certificates": "Certificate", "issuers": "Issuer"}
 
 
 def build(minor: str) -> None:
     """Have the programs of a minor version."""
-    version = next(item for item in VERSIONS if item.startswith(f"{minor}."))
-    parts.clusterctl(version)
+    parts.clusterctl(_version(minor))
     for name in parts.MANAGERS:
-        parts.manager(name, version)
+        parts.manager(name, _version(minor))
+
+
+def image_names(minor: str) -> list[str]:
+    """The names of the managers' images of a minor version."""
+    return [f"{_REGISTRY}/{image}:{_version(minor)}" for image in MANAGERS]
+
+
+async def load_images(engine: Engine, minor: str, folder: Path) -> None:
+    """Have these images in an engine: each is a program alone."""
+    path = folder / "manager.tar"
+    for tag, name in zip(image_names(minor), MANAGERS.values(), strict=True):
+        program = parts.manager(name, _version(minor))
+        with path.open("wb") as target:
+            write_image(target, tag, [layer({"manager": program})], Start(("/manager",)))
+        with path.open("rb") as content:
+            await engine.load(content)
+    path.unlink()
+
+
+def _version(minor: str) -> str:
+    return next(item for item in VERSIONS if item.startswith(f"{minor}."))
 
 
 @cache
@@ -60,12 +91,12 @@ def _components(version: str, base: str, image: str) -> bytes:
         folder = source / "config" / "default"  # of core, before v1.14
     command = [str(parts.kustomize()), "build", "--load-restrictor", "LoadRestrictionsNone"]
     process = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=True)
-    whole = rf"\g<1>registry.k8s.io/cluster-api/{image}:{version}"
+    whole = rf"\g<1>{_REGISTRY}/{image}:{version}"
     return re.sub(r"(\n *image: )\S+", whole, process.stdout).encode()
 
 
 def _cert_manager() -> list[Document]:
-    """The kinds of cert-manager that releases use; `management` does its work."""
+    """The kinds of cert-manager that releases use; `certificates` does its work."""
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     namespace: Document = {

@@ -137,7 +137,7 @@ def _version_flags(version: str) -> tuple[str, str]:
 
 
 def _run(command: list[str], folder: Path) -> None:
-    environment = {**os.environ, "GOFLAGS": "-mod=mod -buildvcs=false"}
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod -buildvcs=false"}
     ended = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
