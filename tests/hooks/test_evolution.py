@@ -17,6 +17,7 @@ from kapy.hooks.evolution import read_snapshot, snapshot, violations
 from kapy.hooks.hook import AnyHook, Conversion, Deprecation, Hook
 from kapy.hooks.openapi.document import openapi
 from kapy.kube import Document
+from tests.hooks.upstream_hooks import upstream_catalog, without_more
 
 NEXT: Final = "v1.15.0"
 HOW_TO: Final = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-hook-version.md"
@@ -27,7 +28,9 @@ def test_released_hooks_stay_compatible() -> None:
 
 
 def test_the_snapshot_of_this_release_matches_its_hooks() -> None:
-    assert snapshot(own_catalog(), CLUSTER_API) == read_snapshot(CLUSTER_API)
+    document = snapshot(upstream_catalog(), CLUSTER_API)
+    document["schemas"] = without_more(document["schemas"])
+    assert document == read_snapshot(CLUSTER_API)
 
 
 def before(edit: Any) -> Document:

@@ -15,6 +15,7 @@ from kapy.hooks.catalog import own_catalog
 from kapy.hooks.openapi.document import describe_hook, openapi
 from kapy.kube import Document
 from kapy.kube.yaml import load
+from tests.hooks.upstream_hooks import upstream_catalog, without_more
 from tests.oracle.recorded import SAMPLES
 from tests.oracle.topic import compared
 
@@ -38,13 +39,25 @@ def without_prose(node: Any, key: str = "") -> Any:
 
 def test_the_openapi_document_equals_upstreams() -> None:
     recorded = json.loads(gzip.decompress((FOLDER / "openapi.json.gz").read_bytes()))
-    document = openapi(own_catalog(), "v1.14.0")
+    document = openapi(upstream_catalog(), "v1.14.0")
+    document["components"]["schemas"] = without_more(document["components"]["schemas"])
     assert list(compared(without_prose(recorded), without_prose(document))) == []
+
+
+def test_fields_and_hooks_that_upstream_lacks_can_be_declared() -> None:
+    whole = openapi(own_catalog(), "v1.14.0")["components"]["schemas"]
+    fewer = without_more(whole, {"MachineSpec": ("clusterName",)})
+    [name] = [name for name in whole if name.endswith(".MachineSpec")]
+    assert "clusterName" in whole[name]["properties"]
+    assert {"clusterName"}.isdisjoint([*fewer[name]["properties"], *fewer[name]["required"]])
+    assert {key for key in whole if whole[key] != fewer[key]} == {name}
+    names = {hook.name for hook in upstream_catalog(frozenset(["BeforeClusterCreate"]))}
+    assert names == {hook.name for hook in own_catalog()} - {"BeforeClusterCreate"}
 
 
 def test_the_catalog_has_the_hooks_of_upstreams() -> None:
     recorded = {item["hook"]: item for item in json.loads((FOLDER / "catalog.json").read_text())}
-    for hook in own_catalog():
+    for hook in upstream_catalog():
         expected = recorded.pop(hook.name)
         assert expected.pop("path_with_name_My-Handler") == hook.path("My-Handler")
         assert list(compared(without_prose(expected), without_prose(describe_hook(hook)))) == []

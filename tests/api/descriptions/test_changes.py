@@ -34,6 +34,11 @@ from tests.api.descriptions.samples import changes, removals, sample
 GATES: Final = FeatureGates()
 REFUSED: Final = re.compile(r"\b(immutable|cannot be|not allowed|rejects)\b")
 ROLLOUT: Final = re.compile(r"\b(roll out|rolls out|rollout)\b")
+NO_EFFECT: Final = {
+    "clusterName": "it must be that of the MachineDeployment",
+    "providerID": "the infrastructure provider sets it in the Machine",
+}
+"""Fields of a Machine's template that no controller reads, each with the reason."""
 IN_PLACE: Final = re.compile(r"\bin place\b|\bno rollout\b")
 
 
@@ -79,6 +84,15 @@ def test_every_effect_of_a_change_is_found() -> None:
     assert "spec.topology" in set(refused("Cluster", removals("Cluster")))
     fields = by_path("KubeadmControlPlane")
     assert without(REFUSED, {"": fields["spec.version"]}) != []
+
+
+def test_every_field_of_a_machine_template_has_an_effect() -> None:
+    """A field that no comparison mentions would never reach a Machine."""
+    prefix, effects = "spec.template.spec.", deployment_effects()
+    paths = [path for path, _ in changes("MachineDeployment") if path.startswith(prefix)]
+    without_effect = {path.removeprefix(prefix) for path in paths if path not in effects}
+    refused = {path.removeprefix(prefix) for path in refused_changes("MachineDeployment")}
+    assert without_effect - refused == set(NO_EFFECT)
 
 
 def without(words: re.Pattern[str], fields: dict[str, Described], *above: str) -> list[str]:
