@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from kapy.cli.root import run as kapy
-from kapy.testing.simulation import SCENARIOS, exhaustive
+from kapy.testing.simulation import SCENARIOS, baseline_of, exhaustive
 from kapy.testing.simulation.campaign import shrunk
-from kapy.testing.simulation.forking import Verdict
+from kapy.testing.simulation.forking import Verdict, run_apart
 from kapy.testing.simulation.guided import Exploration, Interesting, random_runs, read_corpus
 from kapy.testing.simulation.points import Point, parse_faults
 from kapy.testing.simulation.rules.rule import Violation
+from kapy.testing.simulation.user import User
 
 
 def few(point: Point, _: str) -> bool:
@@ -92,3 +94,19 @@ def test_invalid_arguments_are_refused(
 ) -> None:
     assert kapy(["simulate", *words]) != 0
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_run_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its own CPU time: on a busy machine it may take long."""
+
+    async def spin(_: User) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr("kapy.testing.simulation.forking.LIMIT", 1)
+    create = SCENARIOS["create"]
+    verdict = run_apart(replace(create, play=spin), 0, (), baseline_of("create", 0))
+    assert [str(one) for one in verdict.violations] == [
+        "no-hot-loop: the run did not end within 1 seconds of CPU"
+    ]
