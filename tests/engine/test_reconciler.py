@@ -54,7 +54,9 @@ class WidgetReconciler(Reconciler[Widget, WidgetScope]):
     def __init__(self) -> None:
         self.server = FakeServer()
         self.log: list[str] = []
-        informer = SimpleNamespace(raw=lambda key: self.server.objects.get(tuple(key)))
+        informer = SimpleNamespace(
+            raw=lambda key: self.server.objects.get(tuple(key)), when_packed=lambda _: None
+        )
         client = Client(self._record)
         super().__init__(Widget, cast(Informer[Any], informer), client, FINALIZER)
         self.awaited = self.is_paused = False

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kapy.client.stream import Event
 from kapy.engine.store import Change, Store, is_gone, version_of
 from kapy.kube import Document, Key
+from kapy.kube.packed_json import Packer
 from kapy.kube.selectors import parse_labels
 
 Write = tuple[str, str]
@@ -88,10 +89,12 @@ def test_lists_events_and_answers_may_come_in_any_order(done: list[Write], data:
     )
     watched = 0
     store.replace(list(states[0].values()), "0")
-    for step in data.draw(st.lists(st.sampled_from("wal"), max_size=20)):
+    for step in data.draw(st.lists(st.sampled_from("walp"), max_size=20)):
         if step == "w" and watched < len(events):
             store.take(events[watched])
             watched += 1
+        elif step == "p":
+            pack(store)
         elif step == "a" and answers:
             store.observe(answers.pop().document)
         elif step == "l":
@@ -106,9 +109,16 @@ def test_lists_events_and_answers_may_come_in_any_order(done: list[Write], data:
     for answer in answers:
         store.observe(answer.document)
     truth = {Key("", name): document for name, document in states[-1].items()}
+    if data.draw(st.booleans()):
+        pack(store)
     assert store.objects == truth
     _never_back_in_time(changes)
     _a_closed_account(changes, truth)
+
+
+def pack(store: Store) -> None:
+    for _ in range(2):  # a pass packs what came before the one before it
+        list(store.objects.cool(Packer()))
 
 
 def _never_back_in_time(changes: list[Change]) -> None:

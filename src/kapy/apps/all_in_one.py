@@ -48,6 +48,7 @@ from kapy.apps.workers.launching import Launch, launch_process
 from kapy.apps.workers.plane import PlaneProcesses
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
+from kapy.engine.cooling import keep_cool
 from kapy.engine.runtime import Runtime
 from kapy.kube.errors import KapyError
 from kapy.kube.http import ADMIN, Reply, Request, Transport, User
@@ -195,6 +196,7 @@ async def _start(
     }
     if settings.serving is not None:
         services["clock"] = watch.run
+        services["cooling"] = partial(keep_cool, server.store.cool, *runtime.cooling)
     watch.callbacks.append(partial(_record_clock_jump, server, runtime))
     watch.compare(server.store.last_written)
     await stack.enter_async_context(run_services(**services))

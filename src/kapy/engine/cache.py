@@ -22,6 +22,7 @@ from kapy.engine.transform import transform_of
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object, read
 from kapy.kube.names import CRDS, Resource
+from kapy.kube.packed_json import Packer
 from kapy.kube.renamed import RenamedMember
 from kapy.kube.selectors import parse_labels
 
@@ -66,6 +67,7 @@ class Informer(Generic[T]):
         if self._shared is None:
             self._shared = {}
             self._store.subscribe(self._forget)
+            self.when_packed(self._drop_shared)
         metadata = document["metadata"]
         key = Key(metadata.get("namespace", ""), metadata["name"])
         cached = self._shared.get(key)
@@ -79,6 +81,16 @@ class Informer(Generic[T]):
     def _forget(self, change: Change) -> None:
         if change.new is None and self._shared is not None:
             self._shared.pop(Key.of(change.document), None)
+
+    def _drop_shared(self, key: Key) -> None:
+        if self._shared is not None:
+            self._shared.pop(key, None)
+
+    def when_packed(self, callback: Callable[[Key], None]) -> None:
+        """Call `callback` with the key of each document that is packed because nobody read it for a
+        while: who remembers it should forget it, or it stays in memory.
+        """
+        self._store.objects.on_packed.append(callback)
 
     def list(self, namespace: str | None = None) -> Sequence[T]:
         """Return all objects (of a namespace), ordered by key."""
@@ -217,6 +229,12 @@ class Cache:
         """Return the resources without a first list."""
         value = self._stores.items()
         return [what for what, stores in value if not all(s.is_synced for s in stores.values())]
+
+    def cool(self, packer: Packer) -> Iterator[None]:
+        """Pack the documents that came before the last call, one at each step."""
+        for stores in tuple(self._stores.values()):
+            for store in tuple(stores.values()):
+                yield from store.objects.cool(packer)
 
     def failures(self) -> Iterator[tuple[Resource, Exception]]:
         """Return the resources that cannot be read at the moment, and why."""

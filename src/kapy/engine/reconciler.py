@@ -65,6 +65,7 @@ class Reconciler(ABC, Generic[O, S]):
         self._informer = objects
         self._client = client
         self._status_memo = StatusMemo()
+        objects.when_packed(self.drop_memos)
         self._status_delay = StatusDelay()
 
     @abstractmethod
@@ -114,6 +115,10 @@ class Reconciler(ABC, Generic[O, S]):
         """Drop what is remembered of an object that is gone."""
         self._status_memo.forget(key)
         self._status_delay.forget(key)
+
+    def drop_memos(self, key: Key) -> None:
+        """Drop what can be computed again, as nobody has read the object for a while."""
+        self._status_memo.forget(key)
 
     async def reconcile(self, key: Key) -> Result:
         """Reconcile one object."""

@@ -357,6 +357,7 @@ class Reflector:
             if self.limit is not None:
                 self.limit.follow(event)
             self._sink.take(event)
+            del event, document  # the next one may come in hours
 
 
 def _version_in(document: Document) -> str:

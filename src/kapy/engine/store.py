@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from kapy.client.stream import Event
+from kapy.engine.documents import Documents
 from kapy.engine.index import Index, IndexValues
 from kapy.engine.transform import TransformFunc
 from kapy.kube import Document, Key
@@ -107,7 +108,7 @@ class Store:
     def __init__(
         self, selector: LabelSelector | None = None, trim: TransformFunc | None = None
     ) -> None:
-        self.objects: dict[Key, Document] = {}
+        self.objects = Documents()
         self.progress = 0
         self.selector = selector
         self.trim = trim
@@ -195,7 +196,8 @@ class Store:
             is_right = old is None or version_of(item) < version_of(old) <= as_of
             is_right = is_right or self._went_back
             self._put(item, initial=initial, is_right=is_right)
-        for key, old in [pair for pair in self.objects.items() if pair[0] not in listed]:
+        for key in [key for key in self.objects if key not in listed]:
+            old = self.objects[key]
             if version_of(old) <= as_of or self._went_back:
                 self._remove(key, old)
         self.progress, self._went_back = as_of, False

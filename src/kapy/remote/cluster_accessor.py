@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import Context
 from datetime import datetime
 from random import Random
@@ -22,6 +22,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, Unreachable
 from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import Resource
+from kapy.kube.packed_json import Packer
 from kapy.kube.selectors import parse_labels
 from kapy.remote.request_throttle import RequestThrottle
 
@@ -261,3 +262,10 @@ class ClusterAccessor:
         self.informers.clear()
         if transport is not None:
             await transport.aclose()
+
+
+def cool(accessors: Iterable[ClusterAccessor], packer: Packer) -> Iterator[None]:
+    """Pack the documents of workload clusters that came before the last call, one at each step."""
+    for accessor in tuple(accessors):
+        for watched in tuple(accessor.informers.values()):
+            yield from watched.store.objects.cool(packer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -18,9 +18,11 @@ from kapy.apiserver.store.errors import ObjectTooLarge, StoreDamaged, StoreError
 from kapy.apiserver.store.schema import checksum
 from kapy.apiserver.store.stored_object import StoredObject, share_field_sets
 from kapy.apiserver.store.table import Table
+from kapy.apiserver.store.warm_objects import Place, WarmObjects
 from kapy.apiserver.store.watch_cache import WatchCache, WriteEvent
 from kapy.apiserver.store.watcher import Matcher, Watcher, WatchEvent
 from kapy.kube import Document
+from kapy.kube.packed_json import Packer
 
 if TYPE_CHECKING:
     from kapy.apiserver.store.sqlite import Row, SqliteLog, Synchronous
@@ -63,6 +65,7 @@ class Store:
         "_retry",
         "_tables",
         "_trouble",
+        "_warm",
         "history",
         "last_written",
         "listeners",
@@ -72,6 +75,7 @@ class Store:
     def __init__(self, log: SqliteLog | None = None, *, history: int | None = None) -> None:
         self._log = log
         self._tables: dict[str, Table] = {}
+        self._warm = WarmObjects()
         self.listeners: list[Callable[[WriteEvent], None]] = []
         self._batch: list[WriteEvent] = []
         self._flight: Commit | None = None  # the commit being written
@@ -85,7 +89,7 @@ class Store:
             self._load(log)
         self._next = self.revision
         limit = history or (MEMORY_HISTORY if log is None else DURABLE_HISTORY)
-        self.history = WatchCache(limit, self.revision)
+        self.history = WatchCache(limit, self.revision, keeps_json=log is not None)
 
     @classmethod
     def open(
@@ -129,7 +133,7 @@ class Store:
         """Return the table of a resource; create it if needed."""
         table = self._tables.get(name)
         if table is None:
-            table = self._tables[name] = Table(name)
+            table = self._tables[name] = Table(name, self._warm)
         return table
 
     def tables(self) -> list[Table]:
@@ -139,6 +143,19 @@ class Store:
     def peek(self, name: str) -> Table | None:
         """Return the table of a resource, None if it does not exist yet."""
         return self._tables.get(name)
+
+    def cool(self, packer: Packer) -> Iterator[None]:
+        """Pack the objects that were written or decoded before the last call, one at each step."""
+        return self._warm.cool(packer, self._places, self._find)
+
+    def _places(self) -> Iterator[Place]:
+        for table in self._tables.values():
+            for namespace, objects in table.namespaces.items():
+                for name in objects:
+                    yield Place(table.name, namespace, name)
+
+    def _find(self, place: Place) -> StoredObject | None:
+        return self._tables[place.table].namespaces.get(place.namespace, {}).get(place.name)
 
     @property
     def failure(self) -> str | None:

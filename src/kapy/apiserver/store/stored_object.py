@@ -1,7 +1,8 @@
 """One object at one revision, as a document, as its JSON, or as both.
 
 A document takes about five times the memory of its JSON. Objects on disk are therefore decoded at
-the first read, and objects that only the history needs are kept as JSON.
+the first read, and objects that only the history needs are kept as JSON. The JSON of objects that
+nobody reads for a while is packed (`Store.cool`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from kapy.kube import Document
+from kapy.kube.packed_json import Packer, pack_document, unpack
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
@@ -31,12 +33,26 @@ class StoredObject:
     checksum of its row on disk, 0 if it has none.
     """
 
-    __slots__ = ("checksum", "document", "encoded")
+    __slots__ = ("_kept", "checksum", "document")
 
     def __init__(self, document: Document | None, encoded: bytes = b"", proof: int = 0) -> None:
         self.document = document
-        self.encoded = encoded
+        self._kept = encoded
         self.checksum = proof
+
+    @property
+    def encoded(self) -> bytes:
+        """Return the JSON, b"" if it is not kept."""
+        return unpack(self._kept)
+
+    @encoded.setter
+    def encoded(self, encoded: bytes) -> None:
+        self._kept = encoded
+
+    @property
+    def keeps_json(self) -> bool:
+        """Whether the JSON is kept."""
+        return bool(self._kept)
 
     def decode(self) -> Document:
         """Return the document, decoded once and then cached."""
@@ -47,8 +63,14 @@ class StoredObject:
 
     def drop_document(self) -> None:
         """Drop the document of an object that is rarely read, if the JSON is kept."""
-        if self.encoded:
+        if self._kept:
             self.document = None
+
+    def pack(self, packer: Packer) -> None:
+        """Keep the packed JSON only."""
+        packed = pack_document(self.decode(), packer) if not self._kept else packer.pack(self._kept)
+        if packed:
+            self._kept, self.document = packed, None
 
 
 def decode_compactly(encoded: bytes) -> Document:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from kapy.apiserver.store.stored_object import StoredObject
+from kapy.apiserver.store.warm_objects import WarmObjects
 from kapy.kube import Document
 
 if TYPE_CHECKING:
     from kapy.apiserver.store.watcher import Watcher
 
+_NONE: Final[Set[tuple[str, str]]] = frozenset()  # most tables of many servers have no large object
 LARGE: Final = 64 * 1024
 """The size in bytes of JSON above which an object counts as large."""
 
@@ -40,18 +42,20 @@ class Table:
     """The current documents by namespace and name, in etcd's order, and the watchers of them.
 
     A cluster-scoped resource has the single namespace "". reader: applied to an object from disk at
-    its first read. large: the keys of large objects.
+    its first read. large: the keys of large objects. warm: learns of each object that is written or
+    decoded.
     """
 
-    __slots__ = ("_order", "large", "name", "namespaces", "reader", "staged", "watchers")
+    __slots__ = ("_order", "_warm", "large", "name", "namespaces", "reader", "staged", "watchers")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, warm: WarmObjects | None = None) -> None:
         self.name = name
+        self._warm = WarmObjects() if warm is None else warm
         self.namespaces: dict[str, dict[str, StoredObject]] = {}
         self.staged: dict[tuple[str, str], StoredObject | None] = {}
         self.watchers: list[Watcher] = []
         self.reader: Reader | None = None
-        self.large: set[tuple[str, str]] = set()
+        self.large: Set[tuple[str, str]] = _NONE
         self._order: dict[str, list[str]] = {}
 
     def is_large(self, namespace: str, name: str) -> bool:
@@ -60,10 +64,13 @@ class Table:
 
     def set_size(self, namespace: str, name: str, size: int) -> None:
         """Record the size of an object's JSON in bytes; 0 if the object is gone."""
+        large = self.large
         if size > LARGE:
-            self.large.add((namespace, name))
-        elif self.large:
-            self.large.discard((namespace, name))
+            if not isinstance(large, set):
+                large = self.large = set()
+            large.add((namespace, name))
+        elif isinstance(large, set):
+            large.discard((namespace, name))
 
     def get(self, namespace: str, name: str) -> Document | None:
         """Return the committed object."""
@@ -81,6 +88,8 @@ class Table:
 
     def _decode(self, stored: StoredObject) -> Document:
         document = stored.decode()
+        metadata = document["metadata"]
+        self._warm.add(self.name, metadata.get("namespace", ""), metadata["name"])
         if self.reader is not None:
             view = self.reader(document)
             if view is not document and view != document:
@@ -110,6 +119,7 @@ class Table:
         if name not in objects:
             self._order.pop(namespace, None)
         objects[name] = stored
+        self._warm.add(self.name, namespace, name)
 
     def remove(self, namespace: str, name: str) -> None:
         """Remove the current object, if there is one."""

@@ -43,22 +43,19 @@ class WriteEvent(Struct, eq=False):  # every write creates one; a Struct is crea
         """Return the object before the write."""
         return None if self.before is None else self.before.document or self.before.decode()
 
-    @property
-    def memory_size(self) -> int:
-        """Return the memory that this entry takes in the history, in bytes."""
-        return self.size if self.after.encoded else self.size * _DOCUMENT
-
 
 class WatchCache:
     """The latest writes, as many as fit into `limit` bytes of memory.
 
+    keeps_json: whether the JSON of the objects is kept, so that their documents count for nothing.
     floor: writes up to and including this revision are forgotten; a watch can resume from this
     revision or a later one.
     """
 
-    __slots__ = ("_events", "_weight", "floor", "limit")
+    __slots__ = ("_events", "_factor", "_weight", "floor", "limit")
 
-    def __init__(self, limit: int, floor: int) -> None:
+    def __init__(self, limit: int, floor: int, *, keeps_json: bool = False) -> None:
+        self._factor = 1 if keeps_json else _DOCUMENT
         self.limit = limit
         self.floor = floor
         self._weight = 0
@@ -67,13 +64,13 @@ class WatchCache:
     def add(self, happening: WriteEvent) -> None:
         """Add a write and drop the oldest ones beyond the limit."""
         self._events.append(happening)
-        self._weight += happening.memory_size
+        self._weight += happening.size * self._factor
         while self._weight > self.limit and len(self._events) > 1:
             self._drop_oldest()
 
     def _drop_oldest(self) -> None:
         oldest = self._events.popleft()
-        self._weight -= oldest.memory_size
+        self._weight -= oldest.size * self._factor
         self.floor = oldest.revision
         # recent readers keep their document; others can decode the JSON
         oldest.after.drop_document()

@@ -294,8 +294,8 @@ class WatchStream:
         if happening is not None:
             if happening.line:
                 return happening.line
-            if happening.after.encoded:
-                return _event(notice.type, happening.after.encoded)
+            if encoded := happening.after.encoded:
+                return _event(notice.type, encoded)
         elif plain and notice.type == "ADDED" and notice.document["apiVersion"] == self._version:
             encoded = self._table.find_encoding(notice.document)
             if encoded:

@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -26,6 +27,7 @@ from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.client.rate_limit import RateLimited
 from kapy.client.server_version import OLDEST, MinimumVersion
+from kapy.engine.cooling import keep_cool
 from kapy.engine.leadership import Fenced, LeaderElector
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.runtime import Runtime
@@ -99,7 +101,10 @@ async def run_process(
         endpoints = Endpoints(lambda: ready.missing, lambda: ready.remarks)
         await stack.enter_async_context(serve_endpoints(endpoints, options.health))
         await _serve_diagnostics(stack, runtime, own, options)
-        await stack.enter_async_context(run_services(controllers=runtime.run, **services))
+        cooling = partial(keep_cool, *runtime.cooling)
+        await stack.enter_async_context(
+            run_services(controllers=runtime.run, cooling=cooling, **services)
+        )
         yield runtime
 
 

@@ -6,6 +6,7 @@ import logging
 import os
 import socket
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ from kapy.apps.workers.targets import (
     SERVER,
 )
 from kapy.client.client import Client
+from kapy.engine.cooling import keep_cool
 from kapy.engine.leadership import Fenced, first_error
 from kapy.engine.runtime import Runtime
 from kapy.engine.shards import Shards
@@ -103,6 +105,8 @@ class Worker:
     async def work(self, config: WorkerConfig, clock: Clock, random: Random) -> None:
         """Work until the connection has ended."""
         runtime, services = self.build(config, clock, random)
+        if clock is system_clock:
+            services["cooling"] = partial(keep_cool, *runtime.cooling)
         async with run_services(runtime=runtime.run, **services):
             await runtime.cache.wait_for_sync()
             self.channel.notify(READY, os.getpid())

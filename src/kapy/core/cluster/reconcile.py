@@ -83,6 +83,10 @@ class ClusterReconciler(Reconciler[Cluster, ClusterScope]):
         super().forget(key)
         self.dependencies.machine_caches.pop(key, None)
 
+    def drop_memos(self, key: Key) -> None:
+        super().drop_memos(key)
+        self.dependencies.machine_caches.pop(key, None)
+
 
 def descendants(dependencies: Dependencies, cluster: Key) -> Descendants:
     """Return the cached objects that belong to the Cluster; read only."""

@@ -181,3 +181,7 @@ class MachineDeploymentReconciler(Reconciler[MachineDeployment, MachineDeploymen
     def forget(self, key: Key) -> None:
         super().forget(key)
         self.dependencies.caches.pop(key, None)
+
+    def drop_memos(self, key: Key) -> None:
+        super().drop_memos(key)
+        self.dependencies.caches.pop(key, None)

@@ -84,6 +84,10 @@ class MachineSetReconciler(Reconciler[MachineSet, MachineSetScope]):
         super().forget(key)
         self.dependencies.caches.pop(key, None)
 
+    def drop_memos(self, key: Key) -> None:
+        super().drop_memos(key)
+        self.dependencies.caches.pop(key, None)
+
 
 def _deployment(dependencies: Dependencies, machine_set: MachineSet) -> MachineDeployment | None:
     name = machine_set.metadata.labels.get(Label.DEPLOYMENT_NAME)

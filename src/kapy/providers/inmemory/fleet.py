@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -13,6 +13,7 @@ from kapy.api.embedded import FailureDomain
 from kapy.kube import Key
 from kapy.kube.errors import KapyError, Unreachable
 from kapy.kube.http import Transport
+from kapy.kube.packed_json import Packer
 from kapy.providers.inmemory.addresses import LOOPBACK, PORT, PORTS, loopback_address
 from kapy.providers.inmemory.credentials import user_of
 from kapy.providers.inmemory.front import Front, NoPort
@@ -80,6 +81,11 @@ class InMemoryClusters:
     def on_port(self, port: int) -> list[WorkloadCluster]:
         """The workload clusters whose endpoint has a port."""
         return [cluster for cluster in self._clusters.values() if cluster.endpoint.port == port]
+
+    def cool(self, packer: Packer) -> Iterator[None]:
+        """Pack the objects of the clusters that came before the last call, one at each step."""
+        for cluster in tuple(self._clusters.values()):
+            yield from cluster.cool(packer)
 
     def subscribe(self, notice: Notice) -> None:
         """Call `notice(cluster)` when a cluster's API server becomes available or unavailable."""

@@ -16,6 +16,7 @@ from kapy.kube import Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request, Transport, User
 from kapy.kube.names import CONFIG_MAPS
+from kapy.kube.packed_json import Packer
 from kapy.kube.pki import LEAF_VALIDITY, KeyPair
 from kapy.providers.inmemory.workload.etcd import Etcd
 from kapy.providers.inmemory.workload.expired_tokens import TokenCleaner
@@ -87,6 +88,7 @@ class WorkloadCluster:
     __slots__ = (
         "_api_servers",
         "_clock",
+        "_last_revision",
         "_members",
         "_notice",
         "authority",
@@ -124,6 +126,7 @@ class WorkloadCluster:
         self._members: set[str] = set()
         self._clock = clock
         self._notice = notice
+        self._last_revision = 0
         ensure_namespaces(self.objects)
         self.housekeeping = Housekeeping(self.server, lambda: untidy(key))
         self.server.on_first_look = self.housekeeping.begin
@@ -219,6 +222,15 @@ class WorkloadCluster:
             return await ask(request)
 
         return reach
+
+    def cool(self, packer: Packer) -> Iterator[None]:
+        """Pack the objects that came before the last call, one at each step, and forget the writes
+        before it.
+        """
+        store = self.server.store
+        store.history.compact(self._last_revision)
+        self._last_revision = store.revision
+        yield from store.cool(packer)
 
     def close(self) -> None:
         """Close the deleted cluster: requests fail, and open watches end."""
