@@ -2,9 +2,8 @@
 
 A connection is made as soon as the cluster's kubeconfig Secret (`<cluster>-kubeconfig`) exists and
 its control plane answers; both are watched or probed with back-off. Losing or getting a connection
-notifies the subscribed controllers.
-
-An idle cluster costs no task besides one for each collection that is watched there.
+notifies the subscribed controllers. An idle cluster costs no task besides one for each collection
+that is watched there.
 """
 
 from __future__ import annotations
