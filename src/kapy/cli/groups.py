@@ -123,8 +123,8 @@ EXTENSION = _group(
 NEW = _group(
     "new",
     {
-        "extension": ("kapy.cli.new_extension:extension", "Begin a runtime extension in Python."),
-        "provider": ("kapy.cli.new_provider:provider", "Begin a provider in Python."),
+        "extension": ("kapy.cli.new:extension", "Begin a runtime extension in Python."),
+        "provider": ("kapy.cli.new:provider", "Begin a provider in Python."),
     },
     "Begin a project: code, tests, container file, and a release that clusterctl installs.",
 )

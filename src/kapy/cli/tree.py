@@ -21,7 +21,7 @@ SECTIONS: Final[Mapping[str, Commands]] = {
         "run": ("kapy.cli.groups:RUN", "Run a provider's own program beside a plane."),
         "service": ("kapy.cli.groups:SERVICE", "Let a plane survive reboots."),
         "backup": ("kapy.cli.backup:backup", "Save a plane, also while it runs."),
-        "restore": ("kapy.cli.restore:restore", "Put a backup of a plane back."),
+        "restore": ("kapy.cli.backup:restore", "Put a backup of a plane back."),
     },
     "Providers": {
         "init": ("kapy.cli.init:init", "Initialize a management cluster."),

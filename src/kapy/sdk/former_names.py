@@ -76,7 +76,7 @@ MOVED: Final = {
 PRIVATE: Final = {
     "AppliedObjects": "kapy.sdk.applied_objects",
     "Cache": "kapy.engine.cache",
-    "ChangeCounter": "kapy.sdk.change_counter",
+    "ChangeCounter": "kapy.sdk.control_plane_steady_state",
     "Listed": "kapy.client.client",
     "PrivateKeyPool": "kapy.engine.private_keys",
     "SSACache": "kapy.engine.ssa_cache",

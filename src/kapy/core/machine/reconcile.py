@@ -7,13 +7,13 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import CLUSTER_GROUP, Finalizer, Label
 from kapy.conditions.paused import report_pause
+from kapy.contract.ownership import ensure_owner
 from kapy.core.machine.bootstrap import reconcile_bootstrap
 from kapy.core.machine.certificates import reconcile_certificates
 from kapy.core.machine.deletion import reconcile_delete
 from kapy.core.machine.in_place import reconcile_in_place
 from kapy.core.machine.infrastructure import reconcile_infrastructure
 from kapy.core.machine.node import reconcile_node
-from kapy.core.machine.owner import reconcile_owner
 from kapy.core.machine.scope import Dependencies, MachineScope
 from kapy.core.machine.status import update_status
 from kapy.engine.draft import Draft
@@ -21,6 +21,29 @@ from kapy.engine.reconciler import Reconciler
 from kapy.engine.result import DONE, Result
 from kapy.engine.status_memo import StatusInputs
 from kapy.kube import Key
+from kapy.kube.meta import controller_of, owner_reference
+
+MADE_BY_OTHERS = (Label.SET_NAME, Label.POOL_NAME, Label.CONTROL_PLANE_NAME)
+
+
+async def reconcile_owner(scope: MachineScope) -> Result:
+    """Make the Cluster own a standalone Machine, and set the Cluster's label on every Machine."""
+    machine = scope.machine
+    if stands_alone(machine):
+        ensure_owner(machine.metadata.owner_references, owner_reference(scope.cluster))
+    machine.metadata.labels[Label.CLUSTER_NAME] = machine.spec.cluster_name
+    return DONE
+
+
+def stands_alone(machine: Machine) -> bool:
+    """Return whether the Machine was created by a user.
+
+    After a restore from a backup the owner reference may come late: the labels show that there is
+    an owner.
+    """
+    if controller_of(machine) is not None:
+        return False
+    return not any(label in machine.metadata.labels for label in MADE_BY_OTHERS)
 
 
 class MachineReconciler(Reconciler[Machine, MachineScope]):

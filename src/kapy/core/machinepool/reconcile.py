@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from kapy.api.machine_pool import MachinePool
-from kapy.api.names import Finalizer
+from kapy.api.names import Finalizer, Label
 from kapy.conditions.paused import report_pause
+from kapy.contract.ownership import ensure_owner
 from kapy.core.machinepool.bootstrap import reconcile_bootstrap
 from kapy.core.machinepool.deletion import reconcile_delete
 from kapy.core.machinepool.infrastructure import reconcile_infrastructure
 from kapy.core.machinepool.machines import read_machines, reconcile_machines, report_up_to_date
 from kapy.core.machinepool.nodes import read_nodes, reconcile_nodes
-from kapy.core.machinepool.owner import reconcile_owner
 from kapy.core.machinepool.scope import Dependencies, MachinePoolScope
 from kapy.core.machinepool.status import update_status
 from kapy.engine.draft import Draft
 from kapy.engine.reconciler import Reconciler
 from kapy.engine.result import DONE, Result
+from kapy.kube.meta import owner_reference
+
+
+async def reconcile_owner(scope: MachinePoolScope) -> Result:
+    """Set the Cluster's label and a correct owner reference."""
+    metadata = scope.pool.metadata
+    metadata.labels[Label.CLUSTER_NAME] = scope.pool.spec.cluster_name
+    ensure_owner(metadata.owner_references, owner_reference(scope.cluster))
+    return DONE
 
 
 class MachinePoolReconciler(Reconciler[MachinePool, MachinePoolScope]):

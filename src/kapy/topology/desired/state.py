@@ -2,22 +2,67 @@
 
 from __future__ import annotations
 
-from kapy.api.names import Label
+from kapy.api.cluster import Cluster
+from kapy.api.names import Annotation, Label
+from kapy.contract.control_plane import ControlPlane
 from kapy.kube import Document
+from kapy.kube.model import copy_model
 from kapy.topology.blueprint import Blueprint
-from kapy.topology.desired.cluster import cluster
+from kapy.topology.desired.cloning import object_of, reference_to, with_shim
 from kapy.topology.desired.control_plane import control_plane, control_plane_machine_template
 from kapy.topology.desired.health_checks import machine_health_check
-from kapy.topology.desired.infrastructure import infrastructure_cluster
 from kapy.topology.desired.inputs import Inputs
 from kapy.topology.desired.machine_deployments import machine_deployments
 from kapy.topology.desired.machine_pools import machine_pools
 from kapy.topology.errors import name_failed_step
 from kapy.topology.hook_calls import HookCalls
+from kapy.topology.hooks import Hook
+from kapy.topology.names import CLUSTER_NAMES, class_name
 from kapy.topology.patches import Cause, ExternalPatches, apply_patches
 from kapy.topology.state import ClusterState, ControlPlaneState
 from kapy.topology.upgrade_sequence import plan_upgrade
 from kapy.topology.upgrade_tracker import UpgradeTracker
+
+
+def cluster(inputs: Inputs, infrastructure: Document, control_plane: Document) -> Cluster:
+    """The desired Cluster: its references, its labels and the annotation with the current upgrade
+    step. Without that annotation no Machine of an intermediate version would be created.
+
+    Raises MissingField and WrongType.
+    """
+    wanted = copy_model(inputs.cluster)
+    metadata = wanted.metadata
+    metadata.labels[Label.CLUSTER_NAME] = metadata.name
+    metadata.labels[Label.TOPOLOGY_OWNED] = ""
+    wanted.spec.infrastructure_ref = reference_to(infrastructure)
+    wanted.spec.control_plane_ref = reference_to(control_plane)
+    metadata.annotations.pop(Annotation.TOPOLOGY_UPGRADE_STEP, None)
+    if _is_upgrading(inputs):
+        view = ControlPlane(control_plane, inputs.blueprint.control_plane.contract)
+        version = ControlPlane.version.require(view)
+        metadata.annotations[Annotation.TOPOLOGY_UPGRADE_STEP] = version
+    return wanted
+
+
+def _is_upgrading(inputs: Inputs) -> bool:
+    """Whether an upgrade has begun and its last hook has not been called yet."""
+    if inputs.calls.is_open:
+        return inputs.calls.is_pending(Hook.AFTER_CLUSTER_UPGRADE)
+    return bool(inputs.upgrades.control_plane.plan or inputs.upgrades.workers_plan)
+
+
+def infrastructure_cluster(inputs: Inputs) -> Document:
+    """The desired InfraCluster.
+
+    The Cluster does not own it yet: otherwise a provider would start on it before the Cluster
+    refers to it. Raises FieldProblem and BadNameTemplate.
+    """
+    cluster, template = inputs.cluster, inputs.blueprint.infrastructure_cluster_template
+    ref = cluster.spec.infrastructure_ref
+    naming = inputs.blueprint.cluster_class.spec.infrastructure.naming.template
+    name = ref.name if ref else class_name(naming or CLUSTER_NAMES, cluster, template["kind"])
+    result = object_of(template, cluster, name)
+    return with_shim(result, inputs.current.infrastructure_cluster, cluster)
 
 
 async def desired_state(

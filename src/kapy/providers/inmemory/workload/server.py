@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from kapy._aio.clock import Clock
 from kapy.apiserver.kubelet.port_forward import is_port_forward, port_forward
@@ -15,8 +15,27 @@ from kapy.apiserver.server.non_resource_paths import version
 from kapy.kube.errors import ApiError
 from kapy.kube.http import Reply, Request
 from kapy.providers.inmemory.workload import usage
-from kapy.providers.inmemory.workload.inventory_requests import is_inventory_request
 from kapy.providers.inmemory.workload.ports import Ports
+
+_DISCOVERY: Final = frozenset(("/api", "/apis"))
+_DEPLOYED: Final = ("/deployments", "/replicasets", "/daemonsets")
+_PODS: Final = "/pods"
+_STATIC: Final = "tier=control-plane"
+_OF_NODE: Final = "spec.nodeName="
+
+
+def is_inventory_request(request: Request) -> bool:
+    """Return whether a request discovers the API (as kubectl does first), or lists workloads or
+    their Pods.
+    """
+    if request.method != "GET":
+        return False
+    path = request.path
+    if path.endswith(_PODS):
+        query = request.query
+        of_node = query.get("fieldSelector", "").startswith(_OF_NODE)
+        return not of_node and query.get("labelSelector") != _STATIC
+    return path in _DISCOVERY or path.endswith(_DEPLOYED)
 
 
 class WorkloadServer(ServerWithoutKubelets):

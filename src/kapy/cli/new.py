@@ -1,4 +1,4 @@
-"""`kapy new provider`."""
+"""`kapy new`: projects of extensions and providers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,25 @@ from kapy.cli.flags import command
 
 if TYPE_CHECKING:
     from kapy.sdk.provider import ProviderType
+
+
+@command(missing="please name the extension")
+@click.argument("name")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Folder of the new project (default: a new folder of that name).",
+)
+def extension(name: str, folder: Path | None) -> None:
+    """Begin a runtime extension in Python: code, tests, container file, and a release that
+    `kapy init --runtime-extension NAME` installs."""
+    from kapy.apps.extension_server.project import make_extension
+
+    where = folder or Path(name)
+    for path in make_extension(name, where):
+        click.echo(where / path)
+    click.echo(f"\nGo on with README.md there: cd {where} && make test", err=True)
 
 
 @command(missing="please name the provider")
