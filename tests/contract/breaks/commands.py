@@ -316,7 +316,7 @@ TEMPLATES: Final = (
     Break(
         "the name of the cluster is not filled in",
         "clusterctl/templates/options.py",
-        '    variables.set("CLUSTER_NAME", wishes.name)\n',
+        '    variables.set("CLUSTER_NAME", options.name)\n',
         "",
         {
             f"{_TEMPLATES}::test_a_template_is_filled_and_put_into_one_namespace": (
@@ -362,7 +362,7 @@ TEMPLATES: Final = (
     Break(
         "objects of a template stay in their namespaces",
         "clusterctl/templates/generate.py",
-        "template_of(text, config.variables, wishes.namespace, name)",
+        "template_of(text, config.variables, options.namespace, name)",
         'template_of(text, config.variables, "default", name)',
         {
             f"{_TEMPLATES}::test_a_template_is_filled_and_put_into_one_namespace": (
