@@ -110,7 +110,7 @@ def nowhere() -> Management:
 async def generated(
     config: Config,
     source: Source,
-    wishes: TemplateOptions = USUAL,
+    options: TemplateOptions = USUAL,
     here: Client | None = None,
     *,
     list_only: bool = False,
@@ -118,7 +118,7 @@ async def generated(
 ) -> Template:
     return await cluster_template_of(
         source,
-        wishes,
+        options,
         config,
         (lambda: Here(here)) if here else nowhere,
         list_only=list_only,
@@ -133,8 +133,8 @@ def settings(template: Template) -> Document:
 
 
 async def test_a_template_is_filled_and_put_into_one_namespace(config: Config) -> None:
-    wishes = TemplateOptions("c", "ns", "v1.34.0", 3, 5)
-    template = await generated(config, FromRepository(ACME), wishes)
+    options = TemplateOptions("c", "ns", "v1.34.0", 3, 5)
+    template = await generated(config, FromRepository(ACME), options)
     assert [obj["metadata"] for obj in template.objects] == [
         {"name": "c", "namespace": "ns"},
         {"name": "c-settings", "namespace": "ns"},
@@ -159,7 +159,7 @@ async def test_machine_counts_come_from_flags_the_environment_or_defaults(
 
 
 @pytest.mark.parametrize(
-    ("wishes", "message"),
+    ("options", "message"),
     [
         (TemplateOptions("A_b", "ns"), "invalid cluster name: a lowercase RFC 1123 subdomain"),
         (TemplateOptions("c", "Bad_NS"), "invalid target-namespace: a lowercase RFC 1123 label"),
@@ -170,10 +170,10 @@ async def test_machine_counts_come_from_flags_the_environment_or_defaults(
     ],
 )
 async def test_contradictory_options_are_refused(
-    config: Config, wishes: TemplateOptions, message: str
+    config: Config, options: TemplateOptions, message: str
 ) -> None:
     with pytest.raises(TemplateError, match=message):
-        await generated(config, FromRepository(ACME), wishes)
+        await generated(config, FromRepository(ACME), options)
 
 
 async def test_a_count_in_the_environment_must_be_a_number(tmp_path: Path) -> None:
@@ -327,7 +327,7 @@ async def test_undiscoverable_template_values_must_be_given(
 
 
 @pytest.mark.parametrize(
-    ("source", "wishes", "message"),
+    ("source", "options", "message"),
     [
         (
             FromRepository("acme"),
@@ -344,10 +344,10 @@ async def test_undiscoverable_template_values_must_be_given(
     ],
 )
 async def test_without_a_management_cluster_missing_values_are_reported(
-    config: Config, source: Source, wishes: TemplateOptions, message: str
+    config: Config, source: Source, options: TemplateOptions, message: str
 ) -> None:
     with pytest.raises(KapyError, match=message):
-        await generated(config, source, wishes)
+        await generated(config, source, options)
 
 
 async def test_a_management_cluster_of_another_contract_is_refused_where_it_is_named(

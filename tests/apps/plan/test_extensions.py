@@ -109,16 +109,16 @@ async def test_a_plan_names_the_extension_that_may_update_machines_in_place() ->
                     name,
                     lambda deployment: is_true(deployment.status.conditions, "Available"),
                 )
-        wishes = []
+        requested = []
         for item in documents:
             if item["kind"] == "MachineDeployment":
                 item["spec"]["template"]["spec"]["failureDomain"] = "zone-b"
-                wishes.append(RequestedChange(item))
+                requested.append(RequestedChange(item))
             if item["kind"] == "KubeadmControlPlane":
                 item["spec"]["rollout"] = {"after": "2020-01-01T00:00:00Z"}
-                wishes.append(RequestedChange(item))
+                requested.append(RequestedChange(item))
         result = await compute_plan(
-            ClusterSource(plane.client), wishes, clock=plane.runtime.clock, gates=EMBEDDED_GATES
+            ClusterSource(plane.client), requested, clock=plane.runtime.clock, gates=EMBEDDED_GATES
         )
         message = as_text(result)
         assert "      unless set.ext has them updated in place, which is asked when it begins" in (

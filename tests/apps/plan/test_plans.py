@@ -215,8 +215,10 @@ async def test_a_refusal_by_the_management_cluster_is_a_problem_of_the_plan() ->
 
     async with plane() as running:
         world = ClusterSource(Client(refusing(running.transport, refuse)))
-        wishes = [RequestedChange(cluster(version="v1.35.0"))]
-        plan = await compute_plan(world, wishes, clock=running.runtime.clock, gates=EMBEDDED_GATES)
+        requested = [RequestedChange(cluster(version="v1.35.0"))]
+        plan = await compute_plan(
+            world, requested, clock=running.runtime.clock, gates=EMBEDDED_GATES
+        )
         (problem,) = plan.problems.items()
         assert problem[0].kind.kind == "KubeadmControlPlane"
         assert problem[1] == "would be refused: policy: not on Fridays"

@@ -107,6 +107,6 @@ def test_a_run_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("kapy.testing.simulation.forking.LIMIT", 1)
     create = SCENARIOS["create"]
     verdict = run_apart(replace(create, play=spin), 0, (), baseline_of("create", 0))
-    assert [str(verdict) for verdict in verdict.violations] == [
+    assert [str(violation) for violation in verdict.violations] == [
         "no-hot-loop: the run did not end within 1 seconds of CPU"
     ]
