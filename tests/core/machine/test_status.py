@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
 from kapy.api.machine import Machine
 from kapy.api.times import stamp
@@ -14,7 +15,7 @@ from kapy.contract.bootstrap import BootstrapConfig
 from kapy.contract.fields import View
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
-from kapy.core.machine.node_conditions import node_healthy, node_ready
+from kapy.core.machine.node_conditions import node_conditions, node_healthy, node_ready
 from kapy.core.machine.status import (
     bootstrap_ready,
     deleting,
@@ -25,8 +26,11 @@ from kapy.core.machine.status import (
 )
 from kapy.kube import Document
 from kapy.kube.meta import read
+from kapy.remote.cluster_cache import Health
+from kapy.remote.request_throttle import NotConnected
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+GRACE = timedelta(minutes=5)
 UNKNOWN = Unreadable(RuntimeError("no answer"))
 
 
@@ -176,6 +180,41 @@ def test_readiness_of_a_node_keeps_its_own_time() -> None:
     document = node()
     document["status"]["conditions"][0]["lastTransitionTime"] = "2020-02-02T02:02:02Z"
     assert node_ready(document).last_transition_time == "2020-02-02T02:02:02Z"
+
+
+@pytest.mark.parametrize(
+    ("provider_id", "expected"),
+    [("x://m", ["Waiting for a Node with spec.providerID x://m to exist"] * 2), ("", [])],
+)
+def test_a_wait_for_a_provider_id_ends_without_a_connection(
+    provider_id: str, expected: list[str]
+) -> None:
+    waits = "Waiting for Thing to report spec.providerID"
+    former = [
+        {"type": name, "status": "Unknown", "reason": "InspectionFailed", "message": waits}
+        for name in ("NodeReady", "NodeHealthy")
+    ]
+    value = machine(conditions=former)
+    value.spec.provider_id = provider_id
+    node: Observed[Document] = Unreadable(NotConnected("no connection"))
+    health = Health(connected=True, last_success=NOW)
+    conditions = node_conditions(initialized_cluster(), value, node, health, NOW, GRACE)
+    assert [condition.message for condition in conditions] == expected
+
+
+def initialized_cluster() -> Cluster:
+    initialized = {
+        "type": "ControlPlaneInitialized",
+        "status": "True",
+        "reason": "Initialized",
+        "message": "",
+    }
+    status = {
+        "initialization": {"infrastructureProvisioned": True},
+        "conditions": [initialized | {"lastTransitionTime": stamp(NOW)}],
+    }
+    metadata = {"name": "c", "namespace": "default"}
+    return read({"metadata": metadata, "spec": {}, "status": status}, Cluster)
 
 
 def test_updating_and_deleting_follow_the_marks() -> None:

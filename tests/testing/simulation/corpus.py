@@ -66,6 +66,18 @@ CORPUS: Final = (
     Entry("delete-machines", 4061, "", "a new Machine has the name of a deleted one"),
     Entry("leaders", 0, "stopped@core:w40", "a write that was begun before the lease was lost"),
     Entry(
+        "scale-control-plane",
+        0,
+        "backup-restored@control-plane:w18",
+        "a new Machine found the machine of a lost one, whose etcd member had been removed",
+    ),
+    Entry(
+        "scale-control-plane",
+        0,
+        "backup-restored@core:w54",
+        "a Machine is back after its etcd member was removed",
+    ),
+    Entry(
         "pool",
         0,
         "lost-reply@infrastructure:w12,stale@infrastructure:e40",

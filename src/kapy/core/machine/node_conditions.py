@@ -112,9 +112,11 @@ def _absent(machine: Machine) -> NodeConditionResult:
     if machine.spec.provider_id:
         wanted = f"spec.providerID {machine.spec.provider_id}"
         return _waiting_for_node(f"Waiting for a Node with {wanted} to exist")
-    return _waiting_for_node(
-        f"Waiting for {machine.spec.infrastructure_ref.kind} to report spec.providerID"
-    )
+    return _waiting_for_node(_waiting_for_id(machine))
+
+
+def _waiting_for_id(machine: Machine) -> str:
+    return f"Waiting for {machine.spec.infrastructure_ref.kind} to report spec.providerID"
 
 
 def node_ready(node: Document) -> Condition:
@@ -180,10 +182,16 @@ def _waiting_for_node(message: str) -> NodeConditionResult:
 
 
 def _unless_known(machine: Machine, message: str) -> NodeConditionResult | None:
-    """Return Unknown unless there is a former state: a connection may be back soon."""
+    """Return Unknown unless there is a former state: a connection may be back soon.
+
+    A former wait for a providerID that exists by now is over: the first watch of the cluster's
+    Nodes begins with this providerID.
+    """
     conditions = machine.status.conditions
-    if has(conditions, ConditionType.NODE_READY) and has(conditions, ConditionType.NODE_HEALTHY):
-        return None
+    healthy = get(conditions, ConditionType.NODE_HEALTHY)
+    if healthy is not None and has(conditions, ConditionType.NODE_READY):
+        is_over = machine.spec.provider_id and healthy.message == _waiting_for_id(machine)
+        return _absent(machine) if is_over else None
     return NodeConditionResult(UNKNOWN, Reason.CONNECTION_DOWN, message)
 
 

@@ -82,6 +82,24 @@ def differences(expected: EndState, actual: EndState) -> list[str]:
     return lines
 
 
+def count_differences(expected: EndState, actual: EndState) -> list[str]:
+    """Return which kinds have more or fewer objects. After a restore that has lost writes, others
+    than in the undisturbed run may have been replaced."""
+    before, after = _counts(expected), _counts(actual)
+    return [
+        f"there are {after[kind]} objects of kind {kind} instead of {before[kind]}"
+        for kind in sorted(before.keys() | after.keys())
+        if before[kind] != after[kind]
+    ]
+
+
+def _counts(state: EndState) -> Counter[str]:
+    kinds: Counter[str] = Counter()
+    for line, count in state.items():
+        kinds[line.partition(" ")[0]] += count
+    return kinds
+
+
 def _title(line: str) -> str:
     kind, _, content = line.partition(" ")
     return f"{kind} {msgspec.json.decode(content)['metadata'].get('name', '')}"

@@ -67,6 +67,12 @@ class DurableEtcd(Etcd):
             self._elect()
         self._report(f"the machine of etcd member {name} went")
 
+    def remove_member(self, name: str) -> None:
+        """Remove a member, as an agent on its machine does. It does not join again."""
+        if name in self.members:
+            self._lose(name)
+            self._removed.add(name)
+
     def dial(self, name: str) -> Transport:
         """Connect to one member. Raises Unreachable when it does not run, or without a quorum."""
         for listener in self.dialed:

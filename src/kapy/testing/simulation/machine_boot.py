@@ -22,6 +22,7 @@ from kapy.providers.inmemory.workload.cluster import Host, Milestones, WorkloadC
 from kapy.providers.inmemory.workload.kubeadm import Settings
 from kapy.sdk import Endpoint
 from kapy.testing.cloud.boot import Boot, boot_of
+from kapy.testing.simulation.backups import Backups
 from kapy.testing.simulation.custom_provider import CustomProvider
 
 BOOT_SECONDS: Final = 2.0
@@ -33,6 +34,7 @@ class Surroundings(Protocol):
     """The environment of booting machines: a management cluster, and the clusters of its cloud."""
 
     server: Server
+    backups: Backups
     clock: Clock
     resources: Mapping[str, Resource]
 
@@ -64,6 +66,8 @@ class MachineBoot:
         self._world.server.store.listeners.append(self._on_write)
 
     def _on_write(self, event: WriteEvent) -> None:
+        if self._world.backups.is_undoing:
+            return  # a cloud knows nothing of backups
         if event.table == self._cluster.group_resource:
             self._on_cluster(event)
         elif event.table == self._machine.group_resource:

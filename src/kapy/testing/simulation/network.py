@@ -121,6 +121,10 @@ class Surroundings(Protocol):
         """Restore the management cluster's API server from a backup: resourceVersions go back."""
         ...
 
+    def restore_backup(self) -> None:
+        """Restore the management cluster's API server from a backup of some seconds ago."""
+        ...
+
     def restore_workloads(self) -> None:
         """Restore the API servers of workload clusters."""
         ...
@@ -309,6 +313,13 @@ class ManagerNetwork(ProcessNetwork):
         await self._send(request)
         raise Unreachable("the reply was lost")
 
+    async def _restore_backup(self, _: Request) -> Reply:
+        # The server is away for longer than a Lease lasts, so that every manager ends.
+        assert self._shared.surroundings is not None
+        self._shared.surroundings.restore_backup()
+        self._process.crash()
+        return await _end_of_process()
+
     async def _stop(self, request: Request) -> Reply:
         # The request waits in the socket of the stopped process.
         self._process.stopped_until = loop_time() + STOPPED
@@ -358,6 +369,7 @@ _ENDINGS: Final[dict[str, Callable[[ManagerNetwork, Request], Awaitable[Reply]]]
     "lost-reply": ManagerNetwork._lose_reply,
     "late": ManagerNetwork._late,
     "stopped": ManagerNetwork._stop,
+    "backup-restored": ManagerNetwork._restore_backup,
 }
 """Faults that decide the whole answer."""
 

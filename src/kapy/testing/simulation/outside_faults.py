@@ -10,16 +10,12 @@ from typing import Final
 from kapy._aio.clock import Clock
 from kapy.api.times import stamp
 from kapy.apiserver.store.store import Store
-from kapy.apiserver.store.stored_object import StoredObject
-from kapy.apiserver.store.watch_cache import WatchCache
 from kapy.kube.names import NODES
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
+from kapy.testing.simulation.backups import Backups, Loss, rewind
 from kapy.testing.simulation.etcd import DurableEtcd
 from kapy.testing.simulation.trace import Trace
 
-BACK: Final = 10_000
-"""Writes by which resourceVersions go back: more than a scenario has, so that no watch can go on at
-a resourceVersion of before."""
 FLAP: Final = 10.0
 FLAPS: Final = 6
 LATE_START: Final = 30.0
@@ -27,35 +23,22 @@ LATE_STARTS: Final = 300.0
 """Seconds for which new members of etcd start late."""
 
 
-def rewind(store: Store) -> None:
-    """Let a store be that of a restored backup: it has the same objects, lower resourceVersions,
-    no history, and no watch goes on."""
-    for table in store.tables():
-        for objects in table.namespaces.values():
-            for name, stored in objects.items():
-                document = stored.document
-                assert document is not None
-                version = int(document["metadata"]["resourceVersion"]) - BACK
-                metadata = {**document["metadata"], "resourceVersion": str(version)}
-                objects[name] = StoredObject({**document, "metadata": metadata})
-        for watcher in list(table.watchers):
-            watcher.close()
-    store.set_revision(store.revision - BACK)
-    store.history = WatchCache(store.history.limit, store.revision)
-
-
 class OutsideFaults:
-    """The faults of one run. workloads: returns the workload clusters. clock: theirs."""
+    """The faults of one run. workloads: returns the workload clusters. clock: theirs. on_loss:
+    called after a restore that has lost writes."""
 
     def __init__(
         self,
+        backups: Backups,
         store: Store,
         workloads: Callable[[], list[WorkloadCluster]],
         clock: Clock,
         trace: Trace,
         spawn: Callable[[Callable[[], Awaitable[None]]], None],
     ) -> None:
+        self._backups = backups
         self._store = store
+        self.on_loss: list[Callable[[Loss], None]] = []
         self._workloads = workloads
         self._clock = clock
         self._trace = trace
@@ -64,6 +47,14 @@ class OutsideFaults:
     def restore_server(self) -> None:
         """Restore the management cluster's API server from a backup: resourceVersions go back."""
         rewind(self._store)
+
+    def restore_backup(self) -> None:
+        """Restore the management cluster's API server from a backup of some seconds ago."""
+        loss = self._backups.restore()
+        names = sorted(f"{one['kind']}/{one['metadata']['name']}" for one in loss.objects)
+        self._trace.add("restored", lost=names)
+        for notice in self.on_loss:
+            notice(loss)
 
     def restore_workloads(self) -> None:
         """Restore the API servers of workload clusters."""

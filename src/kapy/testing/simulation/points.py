@@ -89,6 +89,12 @@ FAULT_KINDS: Final[Mapping[str, FaultKind]] = {
         _kind("candidate-ahead", "the clock of this process alone jumped an hour ahead", _W),
         _kind("candidate-behind", "the clock of this process alone jumped an hour back", _W),
         _kind("restored", "the API server was restored, and resourceVersions went back", _W, _R),
+        _kind(
+            "backup-restored",
+            "the API server was restored from a backup of five seconds ago, without Leases",
+            _W,
+            _R,
+        ),
         _kind("stale", "the watch showed nothing new for 20 seconds", _E),
         _kind("expired", "the watch ended with 410, and the manager listed again", _E),
         _kind("gap", "the watch lost what happened in 20 seconds, and ended with 410", _E),

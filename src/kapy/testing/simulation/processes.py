@@ -67,9 +67,9 @@ def _no_engine() -> Engine:
 @dataclass(frozen=True, slots=True)
 class Machinery:
     """The environment of all processes. transport: the API server. spawn: starts a task.
-    provider: that of the user, if any. extension: that of the run, if any. replicas: processes of
-    each manager, of which one leads. leaders: called with the names of
-    processes that are leaders at the same time."""
+    added: providers that are not kapy's, by manager. extension: that of the run, if any.
+    replicas: processes of each manager, of which one leads. leaders: called with the processes
+    that lead at once."""
 
     transport: Callable[[], Transport]
     in_memory: InMemoryClusters
@@ -79,7 +79,7 @@ class Machinery:
     spawn: Callable[[Callable[[], Awaitable[None]]], None]
     failed: Callable[[str, BaseException], None]
     reconciled: dict[str, int] = field(default_factory=dict)
-    provider: Instance | None = None
+    added: Mapping[str, Instance] = field(default_factory=dict)
     extension: Extension | None = None
     replicas: int = 1
     leaders: Callable[[str, list[str]], None] = lambda _, __: None
@@ -161,8 +161,7 @@ class ManagerProcess:
         return self._shared.clock() + self.state.clock_error + self.clock_error
 
     def _add_provider(self, runtime: Runtime) -> Mapping[str, Service]:
-        assert self._shared.provider is not None
-        return self._shared.provider.add_to(runtime) or {}
+        return self._shared.added[self.manager].add_to(runtime) or {}
 
     def _add(self, runtime: Runtime, name: str) -> Mapping[str, Service]:
         """Add the controllers of a program; returns its other services."""

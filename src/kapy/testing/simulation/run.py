@@ -10,7 +10,12 @@ from typing import Final
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.http import Request
-from kapy.testing.simulation.end_state import EndState, differences, end_state
+from kapy.testing.simulation.end_state import (
+    EndState,
+    count_differences,
+    differences,
+    end_state,
+)
 from kapy.testing.simulation.event_loop import SimulationLoop, deterministic_collection
 from kapy.testing.simulation.network import Decide
 from kapy.testing.simulation.points import Fault, Point
@@ -128,7 +133,14 @@ async def _play(
 ) -> Outcome:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, SimulationLoop)
-    world = World(seed, decide, scenario.provider, scenario.extension, scenario.replicas)
+    world = World(
+        seed,
+        decide,
+        scenario.provider,
+        scenario.extension,
+        scenario.replicas,
+        scenario.control_plane,
+    )
     outcome = Outcome(scenario.name, seed)
     try:
         referee = Referee(world)
@@ -155,7 +167,7 @@ async def _act(world: World, referee: Referee, scenario: Scenario, until: float 
             if scenario.prepare is not None:
                 await scenario.prepare(user)
                 await _rest(world, referee)
-            world.network.is_counting = True
+            world.begin()
             began = world.now()
             await scenario.play(user)
             _check_time(world, referee, scenario, world.now() - began)
@@ -201,7 +213,8 @@ def _judge(world: World, referee: Referee, outcome: Outcome, baseline: Baseline 
     outcome.baseline = baseline or Baseline(end, work, cloud, world.network.points.counts())
     if baseline is None or any(violation.rule == PROGRESS.name for violation in referee.violations):
         return
-    for text in differences(baseline.end, end):
+    compare = count_differences if world.backups.has_lost else differences
+    for text in compare(baseline.end, end):
         referee.report(SAME_END, text)
     if cloud is not None and baseline.cloud is not None and len(cloud) != len(baseline.cloud):
         text = f"it has {_join_names(cloud)}; without faults it has {_join_names(baseline.cloud)}"
@@ -211,9 +224,9 @@ def _judge(world: World, referee: Referee, outcome: Outcome, baseline: Baseline 
 
 
 def _cloud(world: World) -> Sequence[str] | None:
-    """Return what exists in the cloud of a provider of one's own, None if nobody can tell."""
-    inventory = None if world.instance is None else world.instance.inventory
-    return None if inventory is None else sorted(map(str, inventory()))
+    """Return what exists in the clouds of added providers, None if nobody can tell."""
+    known = [one.inventory for one in world.added.values() if one.inventory is not None]
+    return sorted(str(name) for inventory in known for name in inventory()) if known else None
 
 
 def _join_names(names: Sequence[str]) -> str:

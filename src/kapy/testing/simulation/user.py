@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final
 
@@ -13,6 +14,8 @@ from kapy.kube import Document, Key, yaml
 from kapy.kube.errors import ApiError, Invalid, KapyError, NotFound
 from kapy.kube.http import ADMIN
 from kapy.kube.names import Resource
+from kapy.testing.simulation.administrator import follow_reports
+from kapy.testing.simulation.backups import Loss
 from kapy.testing.simulation.outside_faults import set_node_ready
 from kapy.testing.simulation.world import World
 
@@ -31,6 +34,11 @@ class View:
 
     def __init__(self, world: World) -> None:
         self._world = world
+
+    @property
+    def has_lost(self) -> bool:
+        """Return whether a restore of an older backup has lost writes."""
+        return self._world.backups.has_lost
 
     def all(self, kind: str) -> list[Document]:
         """Return all objects of a kind."""
@@ -88,14 +96,38 @@ class User:
         self.world = world
         self.view = View(world)
         self.goals: list[tuple[str, float]] = []
+        self._acts: list[tuple[float, Callable[[], Any]]] = []
+        world.outside.on_loss.append(self._on_loss)
+
+    def _on_loss(self, loss: Loss) -> None:
+        """Do again what the user had done since the backup."""
+        lost = [act for time, act in self._acts if time >= loss.since]
+        self._acts = [(time, act) for time, act in self._acts if time < loss.since]
+
+        async def repeat() -> None:
+            for act in lost:
+                self.world.trace.add("user", does="again what was lost")
+                with suppress(NotFound):
+                    await self._act(act)
+
+        if lost:
+            self.world.spawn(repeat)
+        self.world.spawn(lambda: follow_reports(self.world))
+
+    async def _act(self, act: Callable[[], Any]) -> None:
+        """Change the management cluster; know the change in case that it is lost."""
+        self._acts.append((self.world.now(), act))
+        await self._insist(act)
 
     async def apply(self, objects: str | Sequence[Document]) -> None:
         """Apply a YAML text, or documents."""
-        documents = yaml.load_all(objects) if isinstance(objects, str) else list(objects)
+        documents = list(yaml.load_all(objects)) if isinstance(objects, str) else list(objects)
         if (provider := self.world.provider) is not None:
             documents = provider.in_place_of_in_memory(documents)
+        if (plane := self.world.control_plane) is not None:
+            documents = plane.in_place_of_kubeadm(documents)
         self.world.trace.add("user", does="apply", objects=len(documents))
-        await self._insist(lambda: apply_manifests(self.world.client, documents))
+        await self._act(lambda: apply_manifests(self.world.client, documents))
 
     async def apply_there(self, cluster: str, objects: Sequence[Document]) -> None:
         """Apply objects in a workload cluster."""
@@ -135,14 +167,14 @@ class User:
         """Merge-patch an object."""
         self.world.trace.add("user", does="patch", object=f"{kind}/{name}")
         key = Key(NAMESPACE, name)
-        await self._insist(lambda: self.world.client.patch(self.world.resources[kind], key, patch))
+        await self._act(lambda: self.world.client.patch(self.world.resources[kind], key, patch))
 
     async def delete(self, kind: str, name: str) -> None:
         """Delete an object."""
         self.world.trace.add("user", does="delete", object=f"{kind}/{name}")
         key = Key(NAMESPACE, name)
         try:
-            await self._insist(lambda: self.world.client.delete(self.world.resources[kind], key))
+            await self._act(lambda: self.world.client.delete(self.world.resources[kind], key))
         except NotFound:
             return
 

@@ -25,10 +25,12 @@ from kapy.kube.names import SECRETS, Resource
 from kapy.providers.inmemory import InMemoryClusters
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
 from kapy.sdk import Endpoint
+from kapy.testing.simulation.backups import Backups, Loss
 from kapy.testing.simulation.coverage import state_of
-from kapy.testing.simulation.custom_provider import PROVIDER, CustomProvider
+from kapy.testing.simulation.custom_provider import PROVIDER, CustomProvider, Instance
 from kapy.testing.simulation.etcd import DurableEtcd
 from kapy.testing.simulation.extension import NewExtension
+from kapy.testing.simulation.foreign_control_plane import FOREIGN, ForeignControlPlane
 from kapy.testing.simulation.machine_boot import MachineBoot
 from kapy.testing.simulation.network import Decide, Network
 from kapy.testing.simulation.outside_faults import OutsideFaults
@@ -77,11 +79,12 @@ class World:
     """A management cluster under simulation.
 
     client: acts as the administrator, without faults. failures: managers that failed by themselves.
-    provider: the infrastructure, None for the in-memory one; instance: of this run. resources: by
-    kind; a provider's kinds have the names of those whose place they take. extension: of this run,
-    None without one. broken_nodes: since when Nodes fail, by name. is_lost: too many rules are
-    broken to go on. replicas: processes of each manager. leaders: who led at the same time.
-    clock_jump: what all clocks have jumped ahead. reports: what a scenario found wrong in a move.
+    provider: the infrastructure, None for the in-memory one. control_plane: None for kubeadm's.
+    added: their instances of this run, by manager. resources: by kind; a provider's kinds have the
+    names of those whose place they take. extension: of this run, None without one. broken_nodes:
+    since when Nodes fail, by name. is_lost: too many rules are broken to go on. replicas: processes
+    of each manager. leaders: who led at the same time. clock_jump: what all clocks have jumped
+    ahead. reports: what a scenario found wrong in a move.
     """
 
     def __init__(
@@ -91,18 +94,20 @@ class World:
         provider: CustomProvider | None = None,
         extension: NewExtension | None = None,
         replicas: int = 1,
+        control_plane: ForeignControlPlane | None = None,
     ) -> None:
         self.replicas = replicas
         self.leaders: list[str] = []
         self.reports: list[str] = []
         self.seed = seed
         self.provider = provider
-        self.instance = None if provider is None else provider.new()
+        self.control_plane = control_plane
         self.extension = None if extension is None else extension()
         self.gates = EMBEDDED_GATES if extension is None else EXTENSION_GATES
         self.resources: Mapping[str, Resource] = {
             **RESOURCES,
             **({} if provider is None else provider.resources),
+            **({} if control_plane is None else control_plane.resources),
         }
         self._clock = loop_clock()
         self.clock_jump = timedelta()
@@ -112,6 +117,7 @@ class World:
         self.trace = Trace(self.now)
         self.network = Network(seed, self.trace, decide, self.clock)
         self.cloud = Cloud(self.clock, seed)
+        self.added = self._new_instances()
         rules = AdmissionRules(self.gates)
         self.server = Server.open(
             None, clock=self.clock, admission=(rules,), convert=convert_documents
@@ -121,6 +127,7 @@ class World:
         self.server.store.history.limit = int(HISTORY)
         self.client = Client(self.server.transport(ADMIN), field_manager="kubectl")
         rules.enable_reads(self.client)
+        self.backups = Backups(self.server.store, self.now)
         self.failures: list[str] = []
         self.broken_nodes: dict[str, float] = {}
         self.is_lost = False
@@ -128,8 +135,27 @@ class World:
         self.reconciled: dict[str, int] = {}
         if provider is not None:
             MachineBoot(self, provider).follow()
+        self.outside = OutsideFaults(
+            self.backups,
+            self.server.store,
+            self.cloud.workloads,
+            self.network.workload_clock,
+            self.trace,
+            self.spawn,
+        )
+        self.outside.on_loss.append(self._end_processes)
+        self.network.surroundings = self.outside
         self._group: asyncio.TaskGroup | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+
+    def _new_instances(self) -> dict[str, Instance]:
+        added = {}
+        if self.provider is not None:
+            added[PROVIDER] = self.provider.new()
+        if self.control_plane is not None:
+            plane = self.control_plane.new(self.cloud)
+            added[FOREIGN] = Instance(plane.add_to, plane.inventory)
+        return added
 
     def now(self) -> float:
         """Return the seconds since the begin."""
@@ -183,7 +209,7 @@ class World:
             spawn=self.spawn,
             failed=self._fail,
             reconciled=self.reconciled,
-            provider=self.instance,
+            added=self.added,
             extension=None if self.extension is None else self.extension.extension,
             replicas=self.replicas,
             leaders=self._on_leaders,
@@ -193,22 +219,16 @@ class World:
         self.network.describe_state = lambda: state_of(
             lambda kind: self.documents(self.resources[kind])
         )
-        self.network.surroundings = OutsideFaults(
-            self.server.store,
-            self.cloud.workloads,
-            self.network.workload_clock,
-            self.trace,
-            self.spawn,
-        )
         failure: Exception | None = None
         async with run_services(server=self.server.run):
             await asyncio.sleep(0)
             await install_definitions(self.client)
             if self.provider is not None:
                 await self.provider.install(self.client)
+            if self.control_plane is not None:
+                await self.control_plane.install(self.client)
             add_kube_controllers(self.server)
-            names = MANAGERS if self.provider is None else (*MANAGERS, PROVIDER)
-            self.managers = {name: Manager(name, shared) for name in names}
+            self.managers = {name: Manager(name, shared) for name in (*MANAGERS, *self.added)}
             async with asyncio.TaskGroup() as group:
                 self._group = group
                 keepers = [group.create_task(manager.keep()) for manager in self.managers.values()]
@@ -227,6 +247,17 @@ class World:
         for manager in self.managers.values():
             await manager.started.wait()
             await manager.wait_for_work()
+
+    def begin(self) -> None:
+        """Count points, at which faults happen, from here on."""
+        self.network.is_counting = True
+        self.backups.begin()
+
+    def _end_processes(self, _: Loss) -> None:
+        """End the processes of all managers, which have lost their Leases."""
+        for manager in self.managers.values():
+            for process in list(manager.processes):
+                process.crash()
 
     def _end(self, keepers: list[asyncio.Task[None]]) -> None:
         for task in [*keepers, *self._tasks]:

@@ -180,16 +180,19 @@ class WorkloadCluster:
         self, host: Host, authority: KeyPair, settings: Settings, bootstrap_data: bytes
     ) -> None:
         """Start the API server of a machine, and create the objects that kubeadm would create."""
-        self.authority = self.ports.authority = authority
-        ensure_kubeadm_objects(self.objects, settings, bootstrap_data)
+        self._ensure_objects(authority, settings, bootstrap_data)
         for component in (API_SERVER, SCHEDULER, CONTROLLER_MANAGER):
             self._run(component, host, self._images(b""))
         if host.name not in self._api_servers:
             reached = self.machines.get(host.name)
             since = (reached.node if reached else None) or self._clock()
-            with self._noticing():
-                self._api_servers[host.name] = ApiServer(host.version, since)
-                self._say_version()
+            self._serve(host.name, ApiServer(host.version, since))
+
+    def serve(self, name: str, version: str, authority: KeyPair, settings: Settings) -> None:
+        """Start an API server that runs on no machine of the cluster, or give it another
+        version."""
+        self._ensure_objects(authority, settings, b"")
+        self._serve(name, ApiServer(version, self._clock()))
 
     def certificate_end(self, name: str) -> datetime:
         """Return the end of the API server's certificate on a machine, which is as old as the
@@ -250,6 +253,17 @@ class WorkloadCluster:
         """While control plane machines differ, the oldest one speaks."""
         oldest = next(iter(self._api_servers.values()), None)
         self.server.kubernetes = oldest.version if oldest else ""
+
+    def _ensure_objects(
+        self, authority: KeyPair, settings: Settings, bootstrap_data: bytes
+    ) -> None:
+        self.authority = self.ports.authority = authority
+        ensure_kubeadm_objects(self.objects, settings, bootstrap_data)
+
+    def _serve(self, name: str, server: ApiServer) -> None:
+        with self._noticing():
+            self._api_servers[name] = server
+            self._say_version()
 
     def _images(self, bootstrap_data: bytes) -> Images:
         """Return the images from the configuration that kubeadm reads: the cluster's, or that of

@@ -13,6 +13,7 @@ from kapy.api.names import Annotation
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
+from kapy.kube.names import NODES
 from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.desired import (
     desired_machines,
@@ -119,9 +120,31 @@ async def _free_name(dependencies: Dependencies, plane: ControlPlane) -> str:
         return machine_name(kcp, cluster, slot)
 
     async def is_taken(name: str) -> bool:
+        if _has_node(dependencies, plane, name):
+            _report_node(dependencies, plane, name)
+            return True
         return _is_taken(dependencies, Key(kcp.metadata.namespace, name), kcp.metadata.uid)
 
     return await free_name(name_of, is_taken)
+
+
+def _has_node(dependencies: Dependencies, plane: ControlPlane, name: str) -> bool:
+    if plane.nodes is None:
+        return False  # there is no connection
+    nodes = dependencies.remote.informer(plane.cluster.key, NODES)
+    return nodes.raw(Key("", name)) is not None
+
+
+def _report_node(dependencies: Dependencies, plane: ControlPlane, name: str) -> None:
+    """Report a Node whose Machine is gone, as after the restore of an older backup. Its machine
+    still runs, but its etcd member is removed and does not join again: a Machine of this name would
+    find that machine and wait for the member for ever."""
+    dependencies.recorder.warning(
+        plane.kcp,
+        "NodeWithoutMachine",
+        f"Control plane Node {name} has no Machine. Delete the Node, and its machine in the"
+        " infrastructure, if the Machine was lost",
+    )
 
 
 def _is_taken(dependencies: Dependencies, key: Key, uid: str) -> bool:

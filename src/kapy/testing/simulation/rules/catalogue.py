@@ -78,6 +78,7 @@ class Referee:
         self.last_write = 0.0
         world.server.store.listeners.append(self._on_write)
         world.cloud.opened.append(self._on_open)
+        world.outside.on_loss.append(self._scene.forget)
 
     def report(self, rule: Rule, text: str) -> None:
         """Record a violation."""
@@ -101,7 +102,7 @@ class Referee:
 
     def _on_write(self, event: WriteEvent) -> None:
         kind = self._kinds.get(event.table)
-        if kind is None:
+        if kind is None or self._world.backups.is_undoing:
             return
         self.last_write = self._world.now()
         new = None if event.change == "DELETED" else event.document
@@ -140,7 +141,8 @@ class Referee:
             state = f"{etcd.alive} of {len(etcd.members)} members run"
             self.report(ETCD_QUORUM, f"etcd of {cluster.name} lost its quorum ({state}): {what}")
         most = replicas_of(plane) + 1
-        if len(etcd.members) > max(most, 2) and "joined" in what:
+        known = etcd.members.keys() - self._scene.lost_machines
+        if len(known) > max(most, 2) and "joined" in what:
             self.report(ETCD_SIZE, f"etcd has {len(etcd.members)} members, more than {most}")
 
     def _on_etcd_request(self, cluster: Key) -> None:
@@ -156,5 +158,6 @@ class Referee:
 
 
 def _has_others_etcd(plane: Document) -> bool:
-    configuration = plane["spec"]["kubeadmConfigSpec"].get("clusterConfiguration") or {}
+    spec = plane["spec"].get("kubeadmConfigSpec") or {}
+    configuration = spec.get("clusterConfiguration") or {}
     return "external" in (configuration.get("etcd") or {})

@@ -9,6 +9,7 @@ from kapy.apiserver.store.watch_cache import WriteEvent
 from kapy.clusterctl.move.removal import DELETE_FOR_MOVE
 from kapy.kube import Document, Key
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
+from kapy.testing.simulation.backups import Loss
 from kapy.testing.simulation.user import NAMESPACE, View
 from kapy.testing.simulation.world import World
 
@@ -66,17 +67,29 @@ class Write:
 
 
 class Scene:
-    """The input of a rule. memory: what a rule keeps, by its own keys."""
+    """The input of a rule. memory: what a rule keeps, by its own keys. lost_machines: the names of
+    those whose objects a restore has lost."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.view = View(world)
         self.memory: dict[object, object] = {}
+        self.lost_machines: set[str] = set()
+
+    def forget(self, loss: Loss) -> None:
+        """Forget what is known of objects that a restore has lost: nobody can know them."""
+        for document in loss.objects:
+            name = document["metadata"]["name"]
+            if document["kind"] == self.world.resources["DevMachine"].kind:
+                self.lost_machines.add(name)
+            for known in [key for key in self.memory if isinstance(key, tuple) and name in key]:
+                del self.memory[known]
 
     def owner(self, document: Document, kind: str) -> Document | None:
-        """Return the existing controlling owner of a kind."""
+        """Return the existing controlling owner of a kind, or of that in its place."""
+        name = self.world.resources[kind].kind
         for reference in document["metadata"].get("ownerReferences") or ():
-            if reference["kind"] == kind:
+            if reference["kind"] == name:
                 owner = self.view.get(kind, reference["name"])
                 if owner is not None and owner["metadata"]["uid"] == reference["uid"]:
                     return owner

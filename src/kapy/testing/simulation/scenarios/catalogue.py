@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from kapy.kube.errors import KapyError
+from kapy.testing.simulation.scenarios.foreign import FOREIGN
 from kapy.testing.simulation.scenarios.goals import available_with, nothing_is_left, without
 from kapy.testing.simulation.scenarios.hooked import HOOKED
 from kapy.testing.simulation.scenarios.manifests import (
@@ -211,6 +212,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         *YEARS,
         *MANY,
         *MOVED,
+        *FOREIGN,
     )
 }
 

@@ -44,7 +44,8 @@ def available_with(control_planes: int, workers: int, *, version: str = "") -> G
 def without(view: View, names: list[str], goal: Goal) -> Goal:
     """Return a goal that needs that some Machines are gone, which exist now.
 
-    Others may have got their names.
+    Others may have got their names. After a restore of an older backup they may be there again,
+    and be repaired.
     """
     uids = {
         machine["metadata"]["uid"]
@@ -54,7 +55,7 @@ def without(view: View, names: list[str], goal: Goal) -> Goal:
 
     def holds(view: View) -> bool:
         there = {machine["metadata"]["uid"] for machine in view.machines()}
-        return there.isdisjoint(uids) and goal(view)
+        return (view.has_lost or there.isdisjoint(uids)) and goal(view)
 
     return holds
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kapy.testing.simulation.custom_provider import CustomProvider
 from kapy.testing.simulation.extension import NewExtension
+from kapy.testing.simulation.foreign_control_plane import ForeignControlPlane
 from kapy.testing.simulation.user import User
 
 
@@ -16,7 +17,8 @@ class Scenario:
     play: what happens under faults. text: one line of help. seconds: how long the undisturbed run
     may take at most. provider: takes the place of the in-memory one. share: `make exhaustive` tries
     one point in so many. extension: returns the extension of a run, and opens the gates for it.
-    replicas: processes of each manager, of which one leads.
+    replicas: processes of each manager, of which one leads. control_plane: takes the place of
+    kubeadm's.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Scenario:
     share: int = 1
     extension: NewExtension | None = None
     replicas: int = 1
+    control_plane: ForeignControlPlane | None = None
 
     @property
     def options(self) -> str:

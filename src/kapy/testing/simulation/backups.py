@@ -1,0 +1,125 @@
+"""Backups of an API server in a simulation, and a restore that loses what was written since."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from kapy.apiserver.store.store import Store
+from kapy.apiserver.store.stored_object import StoredObject
+from kapy.apiserver.store.watch_cache import Change, WatchCache, WriteEvent
+from kapy.kube import Document
+
+AGE: Final = 5.0
+"""Seconds of a backup when it is restored."""
+BACK: Final = 10_000
+"""Writes by which resourceVersions go back: more than a scenario has, so that no watch can go on at
+a resourceVersion of before."""
+
+
+_OPPOSITE: Final[Mapping[str, Change]] = {
+    "ADDED": "DELETED",
+    "MODIFIED": "MODIFIED",
+    "DELETED": "ADDED",
+}
+
+
+class _Written(NamedTuple):
+    """One write. before: the object before it, None for a new one."""
+
+    time: float
+    event: WriteEvent
+    before: Document | None
+
+
+class Loss(NamedTuple):
+    """A restore that has lost writes. since: the time of the backup. objects: those that are gone,
+    by their last state."""
+
+    since: float
+    objects: Sequence[Document]
+
+
+class Backups:
+    """Keeps the writes of the last seconds, so that they can be undone. clock: seconds. is_undoing:
+    whether the listeners of the store are told of writes that are undone. has_lost: whether a
+    restore has lost any."""
+
+    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._clock = clock
+        self._written: deque[_Written] = deque()
+        self.is_undoing = False
+        self.has_lost = False
+        store.listeners.append(self._on_write)
+
+    def begin(self) -> None:
+        """Keep no backup of an earlier time."""
+        self._written.clear()
+
+    def _on_write(self, event: WriteEvent) -> None:
+        if self.is_undoing:
+            return
+        now = self._clock()
+        self._written.append(_Written(now, event, event.previous))
+        while self._written[0].time < now - AGE:
+            self._written.popleft()
+
+    def restore(self) -> Loss:
+        """Let the server be that of a backup, which has no later write and another count of
+        resourceVersions."""
+        since, gone = self._clock() - AGE, []
+        self.is_undoing = self.has_lost = True
+        while self._written and self._written[-1].time >= since:
+            written = self._written.pop()
+            self._undo(written)
+            if written.before is None:
+                gone.append(written.event.document)
+        self._written.clear()
+        self.is_undoing = False
+        rewind(self._store)
+        return Loss(since, [one for one in gone if not self._exists(one)])
+
+    def _undo(self, written: _Written) -> None:
+        """Take a write back; controllers in the server see the opposite of it, as after a start."""
+        store, event, before = self._store, written.event, written.before
+        table = store.table(event.table)
+        after, change = event.after, _OPPOSITE[event.change]
+        if before is None:
+            table.remove(event.namespace, event.name)
+        else:
+            after = StoredObject(before)
+            table.put(event.namespace, event.name, after)
+        was = None if event.change == "DELETED" else event.after
+        opposite = WriteEvent(
+            event.revision, change, event.table, event.namespace, event.name, after, was
+        )
+        for listener in list(store.listeners):
+            listener(opposite)
+
+    def _exists(self, document: Document) -> bool:
+        uid = document["metadata"]["uid"]
+        return any(
+            stored.document is not None and stored.document["metadata"]["uid"] == uid
+            for table in self._store.tables()
+            for objects in table.namespaces.values()
+            for stored in objects.values()
+        )
+
+
+def rewind(store: Store) -> None:
+    """Let a store be that of a restored backup: it has the same objects, lower resourceVersions,
+    no history, and no watch goes on."""
+    for table in store.tables():
+        for objects in table.namespaces.values():
+            for name, stored in objects.items():
+                document = stored.document
+                assert document is not None
+                version = int(document["metadata"]["resourceVersion"]) - BACK
+                metadata = {**document["metadata"], "resourceVersion": str(version)}
+                objects[name] = StoredObject({**document, "metadata": metadata})
+        for watcher in list(table.watchers):
+            watcher.close()
+    store.set_revision(store.revision - BACK)
+    store.history = WatchCache(store.history.limit, store.revision)
