@@ -19,7 +19,9 @@ _MEMBER: Final = re.compile(r"Etcd doesn't have an etcd member for Node (\S+)")
 async def follow_reports(world: World) -> None:
     """For some time, delete the machines of reported Nodes without a Machine, and restored Machines
     whose etcd member is reported as missing. Machines that are newer must not need that."""
-    restored = {one["metadata"]["uid"] for one in world.documents(world.resources["Machine"])}
+    restored = {
+        machine["metadata"]["uid"] for machine in world.documents(world.resources["Machine"])
+    }
     for _ in range(LOOKS):
         await asyncio.sleep(LOOK)
         text = _reported(world)

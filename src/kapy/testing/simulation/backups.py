@@ -79,7 +79,7 @@ class Backups:
         self._written.clear()
         self.is_undoing = False
         rewind(self._store)
-        return Loss(since, [one for one in gone if not self._exists(one)])
+        return Loss(since, [document for document in gone if not self._exists(document)])
 
     def _undo(self, written: _Written) -> None:
         """Take a write back; controllers in the server see the opposite of it, as after a start."""

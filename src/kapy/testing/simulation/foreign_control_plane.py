@@ -253,7 +253,7 @@ class ForeignControlPlane:
 
     def in_place_of_kubeadm(self, documents: Sequence[Document]) -> list[Document]:
         """Return manifests with the kind of this provider instead of KubeadmControlPlane."""
-        return [self._replace(one) for one in documents]
+        return [self._replace(document) for document in documents]
 
     def _replace(self, document: Document) -> Document:
         kind, spec = self.kind.RESOURCE, document.get("spec") or {}

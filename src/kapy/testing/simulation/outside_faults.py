@@ -51,7 +51,9 @@ class OutsideFaults:
     def restore_backup(self) -> None:
         """Restore the management cluster's API server from a backup of some seconds ago."""
         loss = self._backups.restore()
-        names = sorted(f"{one['kind']}/{one['metadata']['name']}" for one in loss.objects)
+        names = sorted(
+            f"{document['kind']}/{document['metadata']['name']}" for document in loss.objects
+        )
         self._trace.add("restored", lost=names)
         for notice in self.on_loss:
             notice(loss)

@@ -225,7 +225,8 @@ def _judge(world: World, referee: Referee, outcome: Outcome, baseline: Baseline 
 
 def _cloud(world: World) -> Sequence[str] | None:
     """Return what exists in the clouds of added providers, None if nobody can tell."""
-    known = [one.inventory for one in world.added.values() if one.inventory is not None]
+    instances = world.added.values()
+    known = [instance.inventory for instance in instances if instance.inventory is not None]
     return sorted(str(name) for inventory in known for name in inventory()) if known else None
 
 

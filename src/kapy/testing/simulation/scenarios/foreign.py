@@ -50,7 +50,7 @@ async def _scale_stack(user: User) -> None:
 
 
 async def _upgrade_stack(user: User) -> None:
-    old = [one["metadata"]["name"] for one in user.view.machines(control_plane=True)]
+    old = [machine["metadata"]["name"] for machine in user.view.machines(control_plane=True)]
     await user.patch(PLANE, CONTROL_PLANE, {"spec": {"version": NEW}})
     goal = _serving(available_with(3, 0, version=NEW), NEW)
     await user.until("all control planes are new", without(user.view, old, goal))
