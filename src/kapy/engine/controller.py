@@ -213,6 +213,11 @@ class Controller:
             self.on_resync(key)
         self.enqueue(key, priority=INITIAL)
 
+    @property
+    def is_retrying(self) -> bool:
+        """Return whether the last reconcile of any key failed."""
+        return bool(self._failures)
+
     def wait_reason(self, key: Key) -> str | None:
         """Return why the key waits for a timer ("requeue in 10s: …"), None if it waits for a
         change.

@@ -62,6 +62,11 @@ class Queue:
     def __len__(self) -> int:
         return len(self._places)
 
+    @property
+    def waiting(self) -> int:
+        """Return the number of keys that wait for a timer."""
+        return len(self._timers)
+
     def by_priority(self) -> dict[int, int]:
         """Return the number of keys that wait for a worker, by priority."""
         counts: dict[int, int] = {}

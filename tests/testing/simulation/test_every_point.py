@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from kapy.cli.root import run as kapy
+from kapy.providers.kubeadm.controlplane import creation
 from kapy.testing.simulation import SCENARIOS, baseline_of, exhaustive
 from kapy.testing.simulation.campaign import shrunk
 from kapy.testing.simulation.forking import Verdict, run_apart
@@ -31,6 +32,36 @@ def test_each_child_process_injects_one_fault() -> None:
     faults = [str(verdict.faults[0]) for verdict in verdicts]
     assert {"crash-after@core:w7", "stale@core:e7"} <= set(faults)
     assert faults == sorted(set(faults))
+
+
+@pytest.mark.slow
+def test_a_run_ends_in_a_state_from_which_a_good_run_went_on() -> None:
+    create, kinds = SCENARIOS["create"], ["crash-after", "lost-reply"]
+    verdicts = exhaustive(create, 0, kinds, selects=few, merges=True)
+    assert [verdict.violations for verdict in verdicts] == [[]] * len(verdicts)
+    assert any(verdict.is_merged for verdict in verdicts)
+    whole = exhaustive(create, 0, kinds, selects=few)
+    assert [verdict.faults for verdict in verdicts] == [verdict.faults for verdict in whole]
+    assert not any(verdict.is_merged for verdict in whole)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("merges", [False, True])
+def test_a_planted_bug_is_found_with_and_without_merged_runs(
+    monkeypatch: pytest.MonkeyPatch, *, merges: bool
+) -> None:
+    """A control plane that forgets which name it used makes a second Machine after a crash."""
+    counter = iter(range(1000))
+    monkeypatch.setattr(creation, "machine_name", lambda _, name, __: f"{name}-{next(counter)}")
+    verdicts = exhaustive(
+        SCENARIOS["create"],
+        0,
+        ["crash-after"],
+        selects=lambda point, _: point.manager == "control-plane" and point.number < 13,
+        merges=merges,
+    )
+    rules = {violation.rule for verdict in verdicts for violation in verdict.violations}
+    assert "no-orphan" in rules
 
 
 @pytest.mark.slow

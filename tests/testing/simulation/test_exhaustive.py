@@ -43,7 +43,7 @@ def test_rules_hold_with_a_fault_at_every_write_and_stale_caches(name: str) -> N
     """Both in one run: its processes begin where it is, and it is played once."""
     share = SCENARIOS[name].share
     kinds = (*WRITES, "stale")
-    verdicts = exhaustive(SCENARIOS[name], SEED, kinds, selects=selection(share))
+    verdicts = exhaustive(SCENARIOS[name], SEED, kinds, selects=selection(share), merges=not SOAK)
     failing = [verdict for verdict in verdicts if verdict.violations]
     assert [shrunk(SCENARIOS[name], SEED, verdict).story for verdict in failing[:1]] == []
     count = sum(verdict.faults[0].kind == "stale" for verdict in verdicts)

@@ -69,17 +69,17 @@ class Backups:
     def restore(self) -> Loss:
         """Let the server be that of a backup, which has no later write and another count of
         resourceVersions."""
-        since, gone = self._clock() - AGE, []
+        since, vanished = self._clock() - AGE, []
         self.is_undoing = self.has_lost = True
         while self._written and self._written[-1].time >= since:
             written = self._written.pop()
             self._undo(written)
             if written.before is None:
-                gone.append(written.event.document)
+                vanished.append(written.event.document)
         self._written.clear()
         self.is_undoing = False
         rewind(self._store)
-        return Loss(since, [document for document in gone if not self._exists(document)])
+        return Loss(since, [document for document in vanished if not self._exists(document)])
 
     def _undo(self, written: _Written) -> None:
         """Take a write back; controllers in the server see the opposite of it, as after a start."""

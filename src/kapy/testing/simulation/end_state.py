@@ -64,6 +64,11 @@ def end_state(world: World) -> EndState:
     return objects
 
 
+def plain_text(document: Document) -> str:
+    """Return an object as text, without names and times."""
+    return msgspec.json.encode(_plain(document, DROPPED), order="sorted").decode()
+
+
 def differences(expected: EndState, actual: EndState) -> list[str]:
     """Return what differs, one line for each object that has no counterpart."""
     missing, extra = list((expected - actual).elements()), list((actual - expected).elements())

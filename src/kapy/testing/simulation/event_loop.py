@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import deque
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -13,7 +14,8 @@ from kapy.testing.virtual_time import VirtualTimeLoop
 class SimulationLoop(VirtualTimeLoop):
     """A loop that permutes the tasks that are ready at the same moment.
 
-    The same seed gives the same order. `turns` counts the permuted iterations.
+    The same seed gives the same order. `turns` counts the permuted iterations. `on_jump` is called
+    before time jumps, with the seconds.
     """
 
     def __init__(self, seed: int = 0) -> None:
@@ -21,6 +23,12 @@ class SimulationLoop(VirtualTimeLoop):
         self._order = Random(f"{seed}/order of tasks")
         self.turns = 0
         self.is_shuffled = False
+        self.on_jump: Callable[[float], None] = lambda _: None
+
+    def jump(self, seconds: float) -> None:
+        """Let time pass while every task sleeps."""
+        self.on_jump(seconds)
+        super().jump(seconds)
 
     def _run_once(self) -> None:
         ready: deque[Any] = self._ready  # type: ignore[attr-defined]

@@ -163,13 +163,13 @@ class Services(ControlPlaneProvider[MeadowService]):
 
     def _ask(self, context: ControlPlaneContext[MeadowService], now: datetime) -> _Running:
         """Ask the service for a version; return the state of the control plane."""
-        known = self.running.get(context.uid)
-        if known is None:
-            known = _Running(context.key.name, context.version, now + START, "")
-        elif known.version != context.version:
-            known = known._replace(version=context.version, until=now + UPGRADE)
-        self.running[context.uid] = known
-        return known
+        plane = self.running.get(context.uid)
+        if plane is None:
+            plane = _Running(context.key.name, context.version, now + START, "")
+        elif plane.version != context.version:
+            plane = plane._replace(version=context.version, until=now + UPGRADE)
+        self.running[context.uid] = plane
+        return plane
 
     async def reconcile_delete(
         self, context: ControlPlaneContext[MeadowService]

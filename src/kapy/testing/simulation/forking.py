@@ -22,6 +22,8 @@ from kapy.testing.simulation.points import FAULT_KINDS, Fault, Point, PointKind
 from kapy.testing.simulation.rules.rule import Violation
 from kapy.testing.simulation.run import Baseline, Outcome, run
 from kapy.testing.simulation.scenarios import Scenario
+from kapy.testing.simulation.states import resting_state
+from kapy.testing.simulation.world import World
 
 LIMIT: Final = 120
 """Seconds of CPU of a child; a run that takes more does not come to rest. Real seconds would tell
@@ -52,11 +54,15 @@ def sample_points(selects: Selects, share: int) -> Selects:
 
 @dataclass(slots=True)
 class Verdict:
-    """The violations of a run with some faults. pairs: of faults and states of the controllers."""
+    """The violations of a run with some faults. pairs: of faults and states of the controllers.
+    states: those in which the run rested. is_merged: whether the run ended in such a state of a
+    good run."""
 
     faults: tuple[Fault, ...]
     violations: list[Violation]
     pairs: frozenset[str] = frozenset()
+    states: frozenset[bytes] = frozenset()
+    is_merged: bool = False
 
 
 @dataclass(slots=True)
@@ -70,7 +76,7 @@ class Forks:
     """Decides no fault in the parent, and one in each child.
 
     kinds: the fault kinds to try. jobs: children at a time. selects: tells
-    what to try.
+    what to try. known: the states of good runs, in which a child ends.
     """
 
     def __init__(
@@ -85,6 +91,8 @@ class Forks:
         self._selects = selects
         self._on_verdict = on_verdict
         self._children: dict[int, _Child] = {}
+        self.known: set[bytes] = set()
+        self._visited: set[bytes] = set()
         self.pipe: int | None = None
         self.fault: Fault | None = None
 
@@ -124,11 +132,27 @@ class Forks:
         self.pipe, self.fault = writer, fault
         return True
 
-    def leave(self, violations: Sequence[Violation], pairs: Iterable[str] = ()) -> None:
+    def on_rest(self, world: World) -> None:
+        """End a child in a state that a good run has reached."""
+        state = resting_state(world, self.fault)
+        if state is None or not self.is_child:
+            return
+        if state in self.known:
+            self.leave((), world.network.pairs, is_merged=True)
+        self._visited.add(state)
+
+    def leave(
+        self,
+        violations: Sequence[Violation],
+        pairs: Iterable[str] = (),
+        *,
+        is_merged: bool = False,
+    ) -> None:
         """Report the verdict of this child, and end it."""
         assert self.pipe is not None
+        states = [] if violations else [state.hex() for state in self._visited]
         rows = [(violation.rule, violation.text, violation.time) for violation in violations]
-        content = msgspec.json.encode([rows, sorted(pairs)])
+        content = msgspec.json.encode([rows, sorted(pairs), states, is_merged])
         while content:
             content = content[os.write(self.pipe, content) :]
         os._exit(0)
@@ -155,16 +179,24 @@ class Forks:
             text = f"the run did not end within {LIMIT} seconds of CPU"
             self._on_verdict(Verdict((child.fault,), [Violation("no-hot-loop", text)]))
         else:
-            self._on_verdict(self._verdict(child))
+            verdict = self._verdict(child)
+            self.known |= verdict.states
+            self._on_verdict(verdict)
 
     @staticmethod
     def _verdict(child: _Child) -> Verdict:
         try:
-            violations, pairs = msgspec.json.decode(bytes(child.content))
+            violations, pairs, states, is_merged = msgspec.json.decode(bytes(child.content))
         except msgspec.DecodeError:
             lost = Violation("no-failure", "the run ended without a verdict")
             return Verdict((child.fault,), [lost])
-        return Verdict((child.fault,), [Violation(*row) for row in violations], frozenset(pairs))
+        return Verdict(
+            (child.fault,),
+            [Violation(*row) for row in violations],
+            frozenset(pairs),
+            frozenset(map(bytes.fromhex, states)),
+            is_merged,
+        )
 
 
 def _limit_work() -> None:
@@ -181,17 +213,21 @@ def explore(
     *,
     jobs: int = 1,
     selects: Selects = always,
+    merges: bool = False,
 ) -> list[Verdict]:
-    """Try every kind of fault at every selected point; the verdicts in a fixed order."""
+    """Try every kind of fault at every selected point; the verdicts in a fixed order. merges:
+    whether a run ends in a state from which a good run went on."""
     verdicts: list[Verdict] = []
     forks = Forks(kinds, jobs, selects, verdicts.append)
+    forks.known |= baseline.states
+    on_rest = forks.on_rest if merges else None
 
     def after(outcome: Outcome) -> None:
         if forks.is_child:
             forks.leave(outcome.violations, outcome.pairs)
 
     try:
-        run(scenario, seed, baseline=baseline, decide=forks, after=after)
+        run(scenario, seed, baseline=baseline, decide=forks, after=after, on_rest=on_rest)
     except BaseException as error:
         if forks.is_child:
             forks.leave([Violation("no-failure", f"the run failed: {error!r}")])

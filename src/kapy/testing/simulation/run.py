@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from kapy.kube import Document
@@ -54,13 +55,14 @@ WORK_BASE: Final = 2000
 class Baseline:
     """The undisturbed run of a scenario: its end and its work.
 
-    cloud: the names of what a provider's cloud had in the end.
+    cloud: the names of what a provider's cloud had in the end. states: those in which it rested.
     """
 
     end: EndState
     work: int
     cloud: Sequence[str] | None
     points: dict[tuple[str, str], int]
+    states: frozenset[bytes] = frozenset()
 
 
 @dataclass(slots=True)
@@ -81,6 +83,12 @@ class Outcome:
     def is_good(self) -> bool:
         """Return whether no rule was broken."""
         return not self.violations
+
+
+OnRest = Callable[[World], None]
+"""Called when nobody works in a world that has broken no rule."""
+PAUSE: Final = 0.25
+"""Seconds until the next timer, from which on a world may rest: longer than any message takes."""
 
 
 class Planned:
@@ -106,6 +114,7 @@ def run(
     decide: Decide | None = None,
     after: Callable[[Outcome], None] | None = None,
     until: float | None = None,
+    on_rest: OnRest | None = None,
 ) -> Outcome:
     """Play a scenario once, on an event loop of its own.
 
@@ -118,7 +127,9 @@ def run(
         deterministic_collection(),
         asyncio.Runner(loop_factory=lambda: SimulationLoop(seed)) as runner,
     ):
-        outcome = runner.run(_play(scenario, seed, decide or planned, baseline, after, until))
+        outcome = runner.run(
+            _play(scenario, seed, decide or planned, baseline, after, until, on_rest)
+        )
     outcome.faults = tuple(faults)
     return outcome
 
@@ -130,6 +141,7 @@ async def _play(
     baseline: Baseline | None,
     after: Callable[[Outcome], None] | None,
     until: float | None,
+    on_rest: OnRest | None,
 ) -> Outcome:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, SimulationLoop)
@@ -144,6 +156,8 @@ async def _play(
     outcome = Outcome(scenario.name, seed)
     try:
         referee = Referee(world)
+        if on_rest is not None:
+            loop.on_jump = partial(_on_jump, world, referee, on_rest)
         async with world.running():
             loop.is_shuffled = True
             await _act(world, referee, scenario, until)
@@ -158,6 +172,13 @@ async def _play(
     finally:
         world.close()
     return outcome
+
+
+def _on_jump(world: World, referee: Referee, on_rest: OnRest, seconds: float) -> None:
+    if seconds < PAUSE or not world.network.is_counting:
+        return
+    if not (referee.violations or world.failures or world.leaders):
+        on_rest(world)
 
 
 async def _act(world: World, referee: Referee, scenario: Scenario, until: float | None) -> None:
@@ -225,9 +246,12 @@ def _judge(world: World, referee: Referee, outcome: Outcome, baseline: Baseline 
 
 def _cloud(world: World) -> Sequence[str] | None:
     """Return what exists in the clouds of added providers, None if nobody can tell."""
-    instances = world.added.values()
-    known = [instance.inventory for instance in instances if instance.inventory is not None]
-    return sorted(str(name) for inventory in known for name in inventory()) if known else None
+    inventories = [
+        instance.inventory for instance in world.added.values() if instance.inventory is not None
+    ]
+    if not inventories:
+        return None
+    return sorted(str(name) for inventory in inventories for name in inventory())
 
 
 def _join_names(names: Sequence[str]) -> str:

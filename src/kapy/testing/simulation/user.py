@@ -117,6 +117,7 @@ class User:
     async def _act(self, act: Callable[[], Any]) -> None:
         """Change the management cluster; know the change in case that it is lost."""
         self._acts.append((self.world.now(), act))
+        self._tell_progress()
         await self._insist(act)
 
     async def apply(self, objects: str | Sequence[Document]) -> None:
@@ -206,6 +207,10 @@ class User:
             await asyncio.sleep(POLL)
         self.world.trace.add("goal", goal=goal)
         self.goals.append((goal, self.world.now()))
+        self._tell_progress()
+
+    def _tell_progress(self) -> None:
+        self.world.progress = f"{len(self._acts)} acts, {len(self.goals)} goals"
 
     def _state(self) -> str:
         """Return the conditions that are not as they should be."""

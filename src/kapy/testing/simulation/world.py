@@ -82,9 +82,10 @@ class World:
     provider: the infrastructure, None for the in-memory one. control_plane: None for kubeadm's.
     added: their instances of this run, by manager. resources: by kind; a provider's kinds have the
     names of those whose place they take. extension: of this run, None without one. broken_nodes:
-    since when Nodes fail, by name. is_lost: too many rules are broken to go on. replicas: processes
-    of each manager. leaders: who led at the same time. clock_jump: what all clocks have jumped
-    ahead. reports: what a scenario found wrong in a move.
+    since when Nodes fail, by name. progress: of the user, in a text. texts: of objects without
+    names and times, by uid and resourceVersion. is_lost: too many rules are broken to go on.
+    replicas: processes of each manager. leaders: who led at the same time. clock_jump: what all
+    clocks have jumped ahead. reports: what a scenario found wrong in a move.
     """
 
     def __init__(
@@ -129,6 +130,8 @@ class World:
         rules.enable_reads(self.client)
         self.backups = Backups(self.server.store, self.now)
         self.failures: list[str] = []
+        self.progress = ""
+        self.texts: dict[tuple[str, str], str] = {}
         self.broken_nodes: dict[str, float] = {}
         self.is_lost = False
         self.managers: dict[str, Manager] = {}

@@ -141,8 +141,8 @@ class Referee:
             state = f"{etcd.alive} of {len(etcd.members)} members run"
             self.report(ETCD_QUORUM, f"etcd of {cluster.name} lost its quorum ({state}): {what}")
         most = replicas_of(plane) + 1
-        known = etcd.members.keys() - self._scene.lost_machines
-        if len(known) > max(most, 2) and "joined" in what:
+        members = etcd.members.keys() - self._scene.lost_machines
+        if len(members) > max(most, 2) and "joined" in what:
             self.report(ETCD_SIZE, f"etcd has {len(etcd.members)} members, more than {most}")
 
     def _on_etcd_request(self, cluster: Key) -> None:

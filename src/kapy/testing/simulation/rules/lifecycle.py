@@ -217,9 +217,9 @@ def _orphans(scene: Scene) -> Iterator[str]:
                 yield f"{kind} {document['metadata']['name']} has no Machine"
     for cluster in scene.view.all("Cluster"):
         workload = scene.world.cloud.get(Key.of(cluster))
-        known = {machine["metadata"]["name"] for machine in scene.view.all("DevMachine")}
-        known |= scene.lost_machines
-        for name in sorted(set(workload.machines) - known if workload is not None else ()):
+        explained = {machine["metadata"]["name"] for machine in scene.view.all("DevMachine")}
+        explained |= scene.lost_machines
+        for name in sorted(set(workload.machines) - explained if workload is not None else ()):
             yield f"machine {name} of the cloud has no DevMachine"
 
 

@@ -82,8 +82,8 @@ class Scene:
             name = document["metadata"]["name"]
             if document["kind"] == self.world.resources["DevMachine"].kind:
                 self.lost_machines.add(name)
-            for known in [key for key in self.memory if isinstance(key, tuple) and name in key]:
-                del self.memory[known]
+            for slot in [key for key in self.memory if isinstance(key, tuple) and name in key]:
+                del self.memory[slot]
 
     def owner(self, document: Document, kind: str) -> Document | None:
         """Return the existing controlling owner of a kind, or of that in its place."""
