@@ -7,11 +7,17 @@ that assigned it. `left` beside `right` is a side, and stays.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Final
 
 VAGUE: Final = frozenset(
     ("one", "found", "told", "made", "known", "given", "asked", "kept", "seen", "left", "gone")
+)
+_NAMES: Final = "|".join(sorted(VAGUE))
+# A file that cannot bind such a name is not parsed, which takes most of the time.
+_BINDING: Final = re.compile(
+    rf"\b(?:{_NAMES})\b\s*(?:[-+*/|&^%@<>:]*=[^=]|[:,)\]|]|if\b|in\b|$)", re.M
 )
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -19,6 +25,8 @@ _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.Generator
 
 def vague_names(path: str, text: str) -> Iterator[str]:
     """Yield `path:line: name` for each parameter or local variable with such a name."""
+    if not _BINDING.search(text):
+        return
     tree = ast.parse(text)
     places = {
         (node.lineno, name)

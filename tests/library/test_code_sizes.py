@@ -23,6 +23,8 @@ def oversized(path: str, text: str) -> Iterator[str]:
     """Yield `path: count` for a file that is too long, and `path:line: name` for each function."""
     if (count := len(text.splitlines())) > FILE_LINES:
         yield f"{path}: {count}"
+    if count <= FUNCTION_LINES:
+        return
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
