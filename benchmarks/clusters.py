@@ -49,7 +49,7 @@ async def _created(herd: Fleet, number: int, shape: Shape) -> Row:
 
 
 async def _idle(herd: Fleet, number: int) -> Row:
-    # Nothing tells that there is nothing left to do: a moment for what still settles.
+    # No event tells that all work is done: wait for a moment.
     await asyncio.sleep(5)
     with herd.costs.of() as cost:
         await asyncio.sleep(IDLE_SECONDS)

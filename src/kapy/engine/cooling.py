@@ -1,7 +1,7 @@
-"""Packs, now and then, what a program has not read for a while.
+"""Packs cached objects that a program has not read for a while.
 
-Nothing tells that nobody reads something, so this runs on a timer. It works a few milliseconds at a
-time, with a longer pause after each.
+It runs on a timer, since no event shows that an object is not read. It works a few milliseconds at
+a time, with a longer pause after each.
 """
 
 from __future__ import annotations
