@@ -88,6 +88,17 @@ def test_packed_documents_are_counted_found_and_removed_like_others() -> None:
     assert set(documents) == {key("b")}
 
 
+def test_many_documents_are_read_at_once_packed_or_not() -> None:
+    documents = Documents()
+    documents[key("a")] = document("a")
+    cool(documents)
+    documents[key("b")] = document("b")
+    assert documents.of([key("b"), key("a")]) == [document("b"), document("a")]
+    assert documents.of([key("b")]) == [document("b")]
+    with pytest.raises(KeyError):
+        documents.of([key("b"), key("c")])
+
+
 def test_a_document_that_comes_during_a_pass_is_left_to_the_next() -> None:
     documents = Documents()
     for name in "abc":

@@ -124,8 +124,8 @@ class Informer(Generic[T]):
         return self._store.is_synced
 
     def _these(self, keys: Sequence[Key]) -> Sequence[T]:
-        objects, as_asked = self._store.objects, self._read
-        objs: list[Any] = [objects[key] for key in keys]
+        as_asked = self._read
+        objs: list[Any] = self._store.objects.of(keys)
         return objs if as_asked is _same else list(map(as_asked, objs))
 
 

@@ -7,7 +7,8 @@ A document takes about five times the memory of its JSON, and thirty times that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from typing import cast
 
 from kapy.kube import Document, Key
 from kapy.kube.packed_json import LARGEST, Packer, pack_document, unpack_document
@@ -35,6 +36,13 @@ class Documents(MutableMapping[Key, Document]):
         if document is None and self._packed:
             return self._unpack(key)
         return document
+
+    def of(self, keys: Iterable[Key]) -> list[Document]:
+        """Return the documents of keys. Raises KeyError."""
+        documents = list(map(self._hot.get, keys))
+        if None in documents:
+            return [self[key] for key in keys]
+        return cast(list[Document], documents)
 
     def __getitem__(self, key: Key) -> Document:
         document = self.get(key)
