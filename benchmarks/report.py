@@ -32,6 +32,8 @@ DETAILS: Final[Mapping[str, str]] = {
     "per_core_s": "{} per s on one core",
     "patches": "{} patches in each answer",
     "kib_each": "{} KiB each",
+    "kib_per_cluster": "{} KiB/cluster",
+    "packing_ms_per_cluster": "{} ms CPU to pack a cluster",
     "held_mb": "{} MB held at most",
     "us": "{} µs at best",
     "median_us": "{} µs in the median",
@@ -56,6 +58,7 @@ _EACH: Final[Mapping[str, str]] = {
     "requests": "{} {}",
     "cpu_s_of": "{} {} CPU s",
     "percent_of_a_core": "{} {} % of a core",
+    "by_owner": "{} {} KiB",
 }
 """Formats of the figures that a row has for several names."""
 
