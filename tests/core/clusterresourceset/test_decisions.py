@@ -85,7 +85,7 @@ async def test_a_binding_is_deleted_without_sets_or_cluster(
     }
     gates = replace(DEFAULT_GATES, runtime_sdk=hooks, cluster_topology=True)
     holders: dict[str, Any] = {
-        "bindings": SimpleNamespace(raw=lambda _: binding),
+        "bindings": SimpleNamespace(raw=lambda _: binding, when_packed=lambda _: None),
         "clusters": SimpleNamespace(raw=lambda _: of),
     }
     dependencies = BindingDependencies(
