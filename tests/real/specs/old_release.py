@@ -92,7 +92,8 @@ def _components(version: str, base: str, image: str) -> bytes:
     command = [str(parts.kustomize()), "build", "--load-restrictor", "LoadRestrictionsNone"]
     process = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=True)
     whole = rf"\g<1>{_REGISTRY}/{image}:{version}"
-    return re.sub(r"(\n *image: )\S+", whole, process.stdout).encode()
+    text = re.sub(r"(\n *image: )\S+", whole, process.stdout)
+    return text.replace("imagePullPolicy: Always", "imagePullPolicy: IfNotPresent").encode()
 
 
 def _cert_manager() -> list[Document]:
