@@ -75,6 +75,15 @@ async def test_a_wrong_clock_is_corrected_by_the_first_answer(by: timedelta) -> 
     assert here.is_right(clock)
 
 
+async def test_a_thread_may_ask_for_the_time() -> None:
+    here = Here()
+    here.ahead = HOUR
+    clock = ServerClock(Server(), here)
+    await clock(ASK)
+    moment = await asyncio.get_running_loop().run_in_executor(None, clock.now)
+    assert abs(moment - here.truth()) < timedelta(seconds=2)
+
+
 async def test_the_time_is_that_of_the_server() -> None:
     here = Here()
     clock = ServerClock(Server(ahead=HOUR), here)

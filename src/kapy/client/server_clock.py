@@ -66,19 +66,19 @@ class ServerClock(Interceptor):
         self.error = _NO_ERROR
 
     def now(self) -> datetime:
-        """Return the present moment by the server's clock."""
+        """Return the present moment by the server's clock, also to a thread beside the event
+        loop."""
         here = self._clock()
-        if self._is_told:
-            self._undo_step(here)
+        if self._is_told and (loop := _running_loop()) is not None:
+            self._undo_step(here, loop)
         return here + self.error
 
-    def _undo_step(self, here: datetime) -> None:
+    def _undo_step(self, here: datetime, loop: asyncio.AbstractEventLoop) -> None:
         """Do without a step of the clock until the server tells whether it is right.
 
         The loop's clock takes no steps. After a sleep of the machine the step was right. The server
         is asked, since a program at rest may send no request for an hour.
         """
-        loop = asyncio.get_running_loop()
         steady = loop.time()
         if self._seen is not None:
             moment, before = self._seen
@@ -161,4 +161,11 @@ def _moment(text: str) -> datetime | None:
         moment = parsedate_to_datetime(text)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError, IndexError, TypeError):
+        return None
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
         return None

@@ -40,12 +40,17 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def run_in_executor(  # type: ignore[override]
         self, _executor: Executor | None, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
-        """Run `func` in the event loop: while a thread ran it, virtual time could jump ahead."""
+        """Run `func` at once: while a thread ran it, virtual time could jump ahead. As in a thread,
+        it finds no running event loop.
+        """
         future: asyncio.Future[T] = self.create_future()
+        asyncio._set_running_loop(None)
         try:
             future.set_result(func(*args))
         except Exception as error:
             future.set_exception(error)
+        finally:
+            asyncio._set_running_loop(self)
         return future
 
 
