@@ -13,9 +13,9 @@ import pytest
 from kapy.client.client import Client
 from kapy.engine.reflector import TOLERATED, Reflector
 from kapy.engine.store import Store
-from kapy.kube.errors import ApiError, Forbidden, Unreachable
+from kapy.kube.errors import ApiError, Forbidden, TooManyRequests, Unreachable
 from kapy.kube.http import Request
-from tests.engine.fake_server import WIDGETS, FakeServer
+from tests.engine.fake_server import WIDGETS, FakeServer, Fault
 
 
 @asynccontextmanager
@@ -37,20 +37,28 @@ def out_of_reach(_: Request) -> ApiError | Exception | None:
     return Unreachable("cannot reach 192.0.2.1:6443: the other side hung up")
 
 
-async def test_a_server_that_is_soon_back_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+def reinitializing(_: Request) -> ApiError | Exception | None:
+    """The answer of kube-apiserver for a moment after a CRD has changed."""
+    return TooManyRequests("storage is (re)initializing", retry_after=1)
+
+
+@pytest.mark.parametrize("fault", [out_of_reach, reinitializing])
+async def test_a_server_that_is_soon_back_is_no_warning(
+    fault: Fault, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     server = FakeServer()
     async with followed(server) as reflector:
         for _ in range(3):
-            server.faults.append(out_of_reach)
+            server.faults.append(fault)
             server.break_watches()
             await asyncio.sleep(TOLERATED / 2)
-            assert isinstance(reflector.failure, Unreachable)
+            assert isinstance(reflector.failure, (Unreachable, TooManyRequests))
             server.faults.clear()
             await asyncio.sleep(4 * TOLERATED)
             assert server.watches == 1, "it is followed again"
     assert warnings(caplog) == []
-    assert "the other side hung up" in caplog.text
+    assert "watching widgets of cluster default/blue" in caplog.text
 
 
 async def test_a_server_that_stays_away_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:

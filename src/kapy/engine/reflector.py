@@ -37,6 +37,7 @@ from kapy.kube.errors import (
     Invalid,
     KapyError,
     ServerError,
+    TooManyRequests,
     Unreachable,
 )
 from kapy.kube.names import Resource
@@ -50,8 +51,9 @@ LONGEST_WHEN_TOLD: Final = 5.0  # longest wait that a server may request
 LIVED: Final = 5.0  # seconds after which a watch counts as successful
 
 TOLERATED: Final = 5.0
-"""Seconds for which a server may be out of reach before that is a warning: a load balancer or a
-server that is replaced is back by then, and a workload cluster that is deleted is forgotten."""
+"""Seconds for which a server may not answer, or ask for patience, before that is a warning. A load
+balancer or a server that is replaced is back by then, a changed CRD is served again, and a workload
+cluster that is deleted is forgotten."""
 
 
 STALE_LISTS: Final = 4
@@ -231,12 +233,13 @@ class Reflector:
             self.recovered(was)
 
     def _log_failure(self, failure: KapyError, *, lived: bool) -> None:
-        """Log a failure: as a warning if it is new, or if the server stays out of reach."""
+        """Log a failure: as a warning if it is new, or if the server does not soon answer."""
         now = asyncio.get_running_loop().time()
         if self.failure is None or lived:
             self._failing_since, self._warned = now, ""
         text = str(failure)
-        if isinstance(failure, Unreachable) and now - self._failing_since < TOLERATED:
+        is_brief = now - self._failing_since < TOLERATED
+        if is_brief and isinstance(failure, (Unreachable, TooManyRequests)):
             level = logging.INFO
         elif text == self._warned:
             level = logging.DEBUG
