@@ -118,6 +118,23 @@ async def test_in_a_pod_clusters_are_at_its_address() -> None:
                 assert (await client.get(NODES, Key("", f"{name}-cp")))["kind"] == "Node"
 
 
+async def test_a_forwarded_port_of_the_pod_leads_to_its_cluster() -> None:
+    """`kubectl port-forward` connects to the Pod's loopback address."""
+    async with in_memory_plane(sockets=True, host="127.0.0.2") as plane:
+        for name in ("blue", "red"):
+            await plane.running(name)
+        for name in ("blue", "red"):
+            way = await plane.kubeconfig(name)
+            forwarded = f"https://127.0.0.1:{urlsplit(way.server).port}"
+            async with https(replace(way, server=forwarded, tls_server_name="localhost")) as client:
+                assert (await client.get(NODES, Key("", f"{name}-cp")))["kind"] == "Node"
+        for resource, name in ((MACHINES, "red-cp"), (CLUSTERS, "red")):
+            await plane.bench.client.delete(resource, key(name))
+            await plane.bench.until_gone(resource, name)
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", urlsplit(way.server).port)
+
+
 async def test_clusters_follow_the_address_of_the_pod() -> None:
     """A new Pod of the manager has another address: kubeconfigs and DevClusters get it."""
     async with in_memory_plane(sockets=True, host="127.0.0.2") as plane:

@@ -29,7 +29,12 @@ from kapy.apiserver.serving.acceptor import Acceptor
 from kapy.apiserver.serving.connection_limit import Connection
 from kapy.kube.errors import KapyError, ServerError
 from kapy.kube.pki import KeyPair, issue, new_key
-from kapy.providers.inmemory.addresses import ANY, PORTS, has_many_loopback_addresses
+from kapy.providers.inmemory.addresses import (
+    ANY,
+    LOOPBACK,
+    PORTS,
+    has_many_loopback_addresses,
+)
 from kapy.providers.inmemory.sockets import BACKLOG, bound_beside, is_answered, listening_socket
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
 from kapy.sdk import Endpoint
@@ -86,6 +91,8 @@ class Front:
         self._acceptor = Acceptor()
         self._listener = Listener(Workloads(self._application))
         self.many_addresses = not host and has_many_loopback_addresses()
+        # The forwarding of a Pod's port connects to the Pod's loopback address.
+        self._is_forwarded = host not in ("", LOOPBACK)
 
     def first_port(self) -> int:
         """Return the port for new clusters; begin to listen if all clusters share it. Raises
@@ -109,6 +116,9 @@ class Front:
         """Listen for a cluster at its address, unless that is done already. Raises OSError."""
         if endpoint not in self._sockets:
             self._listen(self._listening_address(endpoint))
+        if self._is_forwarded:
+            with contextlib.suppress(OSError):  # another program of the Pod has the port
+                self._listen(Endpoint(LOOPBACK, endpoint.port))
 
     def admit_later(self, endpoint: Endpoint) -> None:
         """Listen for a cluster as soon as its address, which another process has, is free."""
@@ -123,10 +133,15 @@ class Front:
         """Close the socket of a removed cluster, if it had its own."""
         self._refused.discard(endpoint)
         self._in_use.discard(endpoint)
-        task = self._accepting.pop(endpoint, None)
+        self._close_door(endpoint)
+        if self._is_forwarded:
+            self._close_door(Endpoint(LOOPBACK, endpoint.port))
+
+    def _close_door(self, door: Endpoint) -> None:
+        task = self._accepting.pop(door, None)
         if task is not None:
             task.cancel()
-        sock = self._sockets.pop(endpoint, None)
+        sock = self._sockets.pop(door, None)
         if sock is not None:
             sock.close()
 
@@ -218,12 +233,16 @@ class Front:
         """Serve one connection; close it if its local address is not that of a cluster."""
         host, port = connection.getsockname()[:2]
         may = host == self._host or ip_address(host).is_loopback
-        cluster = self._find(host, port) if may else None
+        cluster = self._cluster_at(host, port) if may else None
         if cluster is None or not cluster.answers:
             connection.close()
             return
         reached = await self._route_to(cluster)
         await serve_connection(connection, reached.tls, self._listener, visit)
+
+    def _cluster_at(self, host: str, port: int) -> WorkloadCluster | None:
+        """Return the cluster at a local address of a connection."""
+        return self._find(self._host if self._is_forwarded and host == LOOPBACK else host, port)
 
     async def _route_to(self, cluster: WorkloadCluster) -> Target:
         former = self._reached.get(cluster)
@@ -256,7 +275,7 @@ class Front:
         return server_context(serving.certificate, serving.key, authority.certificate)
 
     def _application(self, host: str, port: int) -> Application | None:
-        cluster = self._find(host, port)
+        cluster = self._cluster_at(host, port)
         if cluster is None or not cluster.answers:
             return None
         reached = self._reached.get(cluster)
