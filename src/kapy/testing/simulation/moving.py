@@ -17,6 +17,7 @@ from kapy.clusterctl.move.mover import Mover
 from kapy.clusterctl.move.preflight import check_source
 from kapy.kube.errors import ApiError, Unreachable
 from kapy.kube.http import ADMIN
+from kapy.testing.simulation.event_loop import PROCESS
 from kapy.testing.simulation.network import ManagerNetwork, ManagerState
 from kapy.testing.simulation.world import World
 
@@ -115,6 +116,7 @@ def _client(world: World, command: Command, source: World) -> Client:
 
 
 async def _attempt(mover: Mover, command: Command) -> None:
+    PROCESS.set(command)
     try:
         await mover.run()
     except (MoveError, ApiError, Unreachable) as error:

@@ -24,6 +24,7 @@ from kapy.kube.errors import (
 )
 from kapy.kube.http import Reply, Request, Transport
 from kapy.testing.simulation.coverage import pair_of
+from kapy.testing.simulation.event_loop import SimulationLoop
 from kapy.testing.simulation.points import Fault, Point
 from kapy.testing.simulation.trace import Trace
 
@@ -322,7 +323,9 @@ class ManagerNetwork(ProcessNetwork):
 
     async def _stop(self, request: Request) -> Reply:
         # The request waits in the socket of the stopped process.
-        self._process.stopped_until = loop_time() + STOPPED
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, SimulationLoop)
+        loop.stop_process(self._process, loop.time() + STOPPED)
         await self._travel()
         return await self._send(request)
 

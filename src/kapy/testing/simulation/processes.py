@@ -31,6 +31,7 @@ from kapy.providers.docker import Host
 from kapy.providers.inmemory import InMemoryClusters
 from kapy.testing.simulation.custom_provider import Instance
 from kapy.testing.simulation.election import Watched, elector_of
+from kapy.testing.simulation.event_loop import PROCESS
 from kapy.testing.simulation.extension import HookNetwork
 from kapy.testing.simulation.network import (
     ManagerNetwork,
@@ -120,6 +121,7 @@ class ManagerProcess:
             asyncio.get_running_loop().call_soon(self._task.cancel)
 
     async def _main(self) -> None:
+        PROCESS.set(self)
         try:
             await self._work()
         except Exception as error:
