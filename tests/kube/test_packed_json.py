@@ -85,7 +85,7 @@ def test_very_large_and_very_small_documents_stay_as_they_are() -> None:
 def test_the_dictionary_of_secrets_has_no_secret() -> None:
     secret = {
         "kind": "Secret",
-        "metadata": {"name": "a" * SMALLEST},
+        "metadata": {"name": "a" * SMALLEST, "annotations": {"applied": "confidential" * 20}},
         "data": {"key": "Y29uZmlkZW50aWFs" * 20},
         "stringData": {"key": "confidential" * 20},
     }
