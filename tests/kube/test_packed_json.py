@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,7 +83,9 @@ def test_very_large_and_very_small_documents_stay_as_they_are() -> None:
         assert Packer().pack(encoded) is encoded
 
 
-def test_the_dictionary_of_secrets_has_no_secret() -> None:
+def test_the_dictionary_of_secrets_has_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed_json, "_numbers", {})
+    monkeypatch.setattr(packed_json, "_dictionaries", [])
     secret = {
         "kind": "Secret",
         "metadata": {"name": "a" * SMALLEST, "annotations": {"applied": "confidential" * 20}},
@@ -92,6 +95,7 @@ def test_the_dictionary_of_secrets_has_no_secret() -> None:
     packed = pack_document(secret, Packer())
     assert packed is not None
     assert unpack_document(packed) == secret
+    assert len(packed_json._dictionaries) == 1
     assert not any(b"Y29uZmlkZW50aWFs" in item for item in packed_json._dictionaries)
     assert not any(b"confidential" in item for item in packed_json._dictionaries)
 
