@@ -15,7 +15,7 @@ from msgspec import Struct
 from benchmarks.fleet import Fleet, Shape, fleet, names
 from kapy.apiserver.store.stored_object import StoredObject
 from kapy.apiserver.store.table import Table
-from kapy.engine import cooling
+from kapy.engine import idle_packing
 from kapy.engine.cache import Informer
 from kapy.engine.index import Index
 from kapy.engine.queue import Queue
@@ -85,7 +85,7 @@ class Heap:
 
 async def by_owner(number: int) -> list[Row]:
     """Profile the heap of so many clusters, when they are settled and when they are packed."""
-    cooling.keep_cool.__kwdefaults__ = {"interval": NEVER}
+    idle_packing.pack_idle_objects.__kwdefaults__ = {"interval": NEVER}
     shape = Shape(keys="ECDSA-P256")
     async with fleet() as herd:
         await herd.create(shape, [f"warm-{item}" for item in range(WARM_UP)])
@@ -106,7 +106,7 @@ async def by_owner(number: int) -> list[Row]:
 def _pack(herd: Fleet) -> None:
     packer = Packer()
     for _ in range(2):  # a pass packs what came before the one before it
-        for part in (herd.plane.server.store.cool, *herd.plane.runtime.cooling):
+        for part in (herd.plane.server.store.pack_idle, *herd.plane.runtime.packing):
             for _ in part(packer):
                 pass
 
@@ -152,11 +152,11 @@ def _claim_server(heap: Heap, owner: str, tables: Iterable[Table]) -> None:
 
 def _claim_caches(heap: Heap, census: dict[type, list[Any]]) -> None:
     for store in census.get(Store, ()):
-        for document in store.objects._hot.values():
+        for document in store.objects._decoded.values():
             _claim_document(heap, "informers", document)
         packed = store.objects._packed
         heap.claim("informers: packed documents", *packed.values())
-        heap.claim("informers: keys", store.objects._hot, packed, store.objects._since)
+        heap.claim("informers: keys", store.objects._decoded, packed, store.objects._idle._marked)
         heap.claim("informers: keys", store._order)
     for index in census.get(Index, ()):
         heap.claim("informers: indexes", index._keys)

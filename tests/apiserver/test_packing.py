@@ -14,9 +14,9 @@ from kapy.kube.packed_json import Packer
 from tests.apiserver.requester import CONFIG_MAPS, Asking, config_map, running
 
 
-def cool(store: Store, *, passes: int = 2) -> None:
+def pack_idle(store: Store, *, passes: int = 2) -> None:
     for _ in range(passes):
-        list(store.cool(Packer()))
+        list(store.pack_idle(Packer()))
 
 
 def stored(store: Store, name: str) -> StoredObject:
@@ -34,12 +34,12 @@ async def test_packed_objects_are_read_changed_and_deleted(tmp_path: Path, on_di
         store = asking.server.store
         await create(asking, "a", "b", "c")
         before = [await asking.get(f"{CONFIG_MAPS}/{name}") for name in "abc"]
-        cool(store)
+        pack_idle(store)
         for name in "abc":
             assert stored(store, name).document is None
             assert len(stored(store, name)._kept) < 1000
         assert [await asking.get(f"{CONFIG_MAPS}/{name}") for name in "abc"] == before
-        cool(store)
+        pack_idle(store)
         await asking.delete(f"{CONFIG_MAPS}/a")
         changed = await asking.merge(f"{CONFIG_MAPS}/b", {"data": {"more": "y"}})
         assert changed["data"] == {"text": "x" * 2000, "more": "y"}
@@ -50,12 +50,12 @@ async def test_a_packed_object_is_on_disk_as_before(tmp_path: Path) -> None:
     async with running(tmp_path) as asking:
         await create(asking, "a")
         before = await asking.get(f"{CONFIG_MAPS}/a")
-        cool(asking.server.store)
+        pack_idle(asking.server.store)
         await asking.merge(f"{CONFIG_MAPS}/a", {"metadata": {"labels": {"x": "y"}}})
         await asking.merge(f"{CONFIG_MAPS}/a", {"metadata": {"labels": None}})
     server = Server.open(tmp_path, clock=system_clock)
     try:
-        cool(server.store)  # found on disk, and never read
+        pack_idle(server.store)  # found on disk, and never read
         assert len(stored(server.store, "a")._kept) < 1000
         after = await Asking(server).get(f"{CONFIG_MAPS}/a")
         assert after["data"] == before["data"]
@@ -68,11 +68,11 @@ async def test_an_object_in_use_is_not_packed(tmp_path: Path) -> None:
     async with running(tmp_path) as asking:
         store = asking.server.store
         await create(asking, "a")
-        cool(store)
+        pack_idle(store)
         await asking.get(f"{CONFIG_MAPS}/a")
-        cool(store, passes=1)
+        pack_idle(store, passes=1)
         assert stored(store, "a").document is not None
-        cool(store, passes=1)
+        pack_idle(store, passes=1)
         assert stored(store, "a").document is None
 
 
@@ -82,7 +82,7 @@ async def test_a_watch_resumes_over_packed_objects(tmp_path: Path) -> None:
         revision = store.revision
         await create(asking, "a", "b")
         before = [await asking.get(f"{CONFIG_MAPS}/{name}") for name in "ab"]
-        cool(store)
+        pack_idle(store)
         watcher = store.watch(store.table("configmaps"), "default", "", None, revision)
         events = [watcher.ready(), watcher.ready()]
         assert [event and event.document for event in events] == before

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kapy.client.stream import Event
-from kapy.engine import cooling
+from kapy.engine import idle_packing
 from kapy.engine.cache import Informer
 from kapy.engine.documents import Documents
 from kapy.engine.store import Store
@@ -30,48 +30,48 @@ def key(name: str) -> Key:
     return Key("n", name)
 
 
-def cool(documents: Documents, *, passes: int = 2) -> None:
+def pack_idle(documents: Documents, *, passes: int = 2) -> None:
     for _ in range(passes):
-        list(documents.cool(Packer()))
+        list(documents.pack_idle(Packer()))
 
 
 def test_only_what_came_before_the_last_pass_is_packed() -> None:
     documents = Documents()
     documents[key("a")] = document("a")
-    cool(documents, passes=1)
+    pack_idle(documents, passes=1)
     documents[key("b")] = document("b")
-    cool(documents, passes=1)
-    assert list(documents._hot) == [key("b")]
-    cool(documents, passes=1)
-    assert not documents._hot
+    pack_idle(documents, passes=1)
+    assert list(documents._decoded) == [key("b")]
+    pack_idle(documents, passes=1)
+    assert not documents._decoded
     assert dict(documents) == {key("a"): document("a"), key("b"): document("b")}
 
 
 def test_a_document_that_was_read_is_unpacked_for_the_same_while() -> None:
     documents = Documents()
     documents[key("a")] = document("a")
-    cool(documents)
+    pack_idle(documents)
     first = documents.get(key("a"))
-    cool(documents, passes=1)
+    pack_idle(documents, passes=1)
     assert first == document("a")
     assert documents.get(key("a")) is first
-    cool(documents)
-    assert not documents._hot
+    pack_idle(documents)
+    assert not documents._decoded
 
 
 def test_a_new_state_replaces_the_packed_one() -> None:
     documents = Documents()
     documents[key("a")] = document("a")
-    cool(documents)
+    pack_idle(documents)
     documents[key("a")] = document("a", 2)
-    cool(documents)
+    pack_idle(documents)
     assert documents[key("a")] == document("a", 2)
 
 
 def test_packed_documents_are_counted_found_and_removed_like_others() -> None:
     documents = Documents()
     documents[key("a")] = document("a")
-    cool(documents)
+    pack_idle(documents)
     documents[key("b")] = document("b")
     assert (len(documents), set(documents)) == (2, {key("a"), key("b")})
     assert key("a") in documents
@@ -84,14 +84,14 @@ def test_packed_documents_are_counted_found_and_removed_like_others() -> None:
         del documents[key("a")]
     with pytest.raises(KeyError):
         _ = documents[key("a")]
-    cool(documents, passes=3)
+    pack_idle(documents, passes=3)
     assert set(documents) == {key("b")}
 
 
 def test_many_documents_are_read_at_once_packed_or_not() -> None:
     documents = Documents()
     documents[key("a")] = document("a")
-    cool(documents)
+    pack_idle(documents)
     documents[key("b")] = document("b")
     assert documents.of([key("b"), key("a")]) == [document("b"), document("a")]
     assert documents.of([key("b")]) == [document("b")]
@@ -103,13 +103,13 @@ def test_a_document_that_comes_during_a_pass_is_left_to_the_next() -> None:
     documents = Documents()
     for name in "abc":
         documents[key(name)] = document(name)
-    cool(documents, passes=1)
-    steps = documents.cool(Packer())
+    pack_idle(documents, passes=1)
+    steps = documents.pack_idle(Packer())
     next(steps)
     documents[key("b")] = document("b", 2)
     del documents[key("c")]
     list(steps)
-    assert documents._hot == {key("b"): document("b", 2)}
+    assert documents._decoded == {key("b"): document("b", 2)}
 
 
 def test_documents_that_cannot_be_packed_stay() -> None:
@@ -117,8 +117,8 @@ def test_documents_that_cannot_be_packed_stay() -> None:
     odd: Any = {**document("odd"), "spec": object()}
     documents[key("odd")] = odd
     documents[key("large")] = document("large", size=LARGEST)
-    cool(documents, passes=3)
-    assert set(documents._hot) == {key("odd"), key("large")}
+    pack_idle(documents, passes=3)
+    assert set(documents._decoded) == {key("odd"), key("large")}
 
 
 def test_holders_of_a_packed_document_are_told() -> None:
@@ -128,24 +128,26 @@ def test_holders_of_a_packed_document_are_told() -> None:
     store.take(Event("ADDED", document("a")))
     shared = informer.decode_shared(store.objects[key("a")])
     assert informer._shared == {key("a"): (shared, shared)}
-    cool(store.objects)
+    pack_idle(store.objects)
     assert forgotten == [key("a")]
     assert not informer._shared
 
 
 async def test_a_program_packs_after_two_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cooling, "_SLICE", -1.0)  # a pause after each step
-    monkeypatch.setattr(cooling, "_PAUSE", 0.0)
+    monkeypatch.setattr(idle_packing, "_SLICE", -1.0)  # a pause after each step
+    monkeypatch.setattr(idle_packing, "_PAUSE", 0.0)
     documents, others = Documents(), Documents()
     for name in "abc":
         documents[key(name)] = others[key(name)] = document(name)
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(cooling.keep_cool(documents.cool, others.cool, interval=10.0))
+        task = group.create_task(
+            idle_packing.pack_idle_objects(documents.pack_idle, others.pack_idle, interval=10.0)
+        )
         await asyncio.sleep(15)
-        assert len(documents._hot) == 3
+        assert len(documents._decoded) == 3
         await asyncio.sleep(10)
         task.cancel()
-    assert not documents._hot
-    assert not others._hot
+    assert not documents._decoded
+    assert not others._decoded
     assert documents._packed[key("a")] is others._packed[key("a")]
     assert documents == others

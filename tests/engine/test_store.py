@@ -118,7 +118,7 @@ def test_lists_events_and_answers_may_come_in_any_order(done: list[Write], data:
 
 def pack(store: Store) -> None:
     for _ in range(2):  # a pass packs what came before the one before it
-        list(store.objects.cool(Packer()))
+        list(store.objects.pack_idle(Packer()))
 
 
 def _never_back_in_time(changes: list[Change]) -> None:

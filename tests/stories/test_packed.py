@@ -10,7 +10,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.apps.all_in_one import ManagementPlane
 from kapy.conditions import is_true
-from kapy.engine.cooling import keep_cool
+from kapy.engine.idle_packing import pack_idle_objects
 from kapy.kube import Key
 from kapy.testing.story import Story
 from tests.stories.plane import own_kinds, running
@@ -20,8 +20,8 @@ from tests.stories.test_upgrades import CLASS, NEW, is_reconciled, machines, upg
 @asynccontextmanager
 async def packing() -> AsyncIterator[tuple[ManagementPlane, Story]]:
     async with running() as plane, asyncio.TaskGroup() as group:
-        parts = plane.server.store.cool, *plane.runtime.cooling
-        task = group.create_task(keep_cool(*parts, interval=1.0))
+        parts = plane.server.store.pack_idle, *plane.runtime.packing
+        task = group.create_task(pack_idle_objects(*parts, interval=1.0))
         yield plane, Story(plane.client, own_kinds())
         task.cancel()
 

@@ -48,7 +48,7 @@ from kapy.apps.workers.launching import Launch, launch_process
 from kapy.apps.workers.plane import PlaneProcesses
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
-from kapy.engine.cooling import keep_cool
+from kapy.engine.idle_packing import pack_idle_objects
 from kapy.engine.runtime import Runtime
 from kapy.kube.errors import KapyError
 from kapy.kube.http import ADMIN, Reply, Request, Transport, User
@@ -196,7 +196,7 @@ async def _start(
     }
     if settings.serving is not None:
         services["clock"] = watch.run
-        services["cooling"] = partial(keep_cool, server.store.cool, *runtime.cooling)
+        services["packing"] = partial(pack_idle_objects, server.store.pack_idle, *runtime.packing)
     watch.callbacks.append(partial(_record_clock_jump, server, runtime))
     watch.compare(server.store.last_written)
     await stack.enter_async_context(run_services(**services))

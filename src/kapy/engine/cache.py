@@ -230,11 +230,11 @@ class Cache:
         value = self._stores.items()
         return [what for what, stores in value if not all(s.is_synced for s in stores.values())]
 
-    def cool(self, packer: Packer) -> Iterator[None]:
+    def pack_idle(self, packer: Packer) -> Iterator[None]:
         """Pack the documents that came before the last call, one at each step."""
         for stores in tuple(self._stores.values()):
             for store in tuple(stores.values()):
-                yield from store.objects.cool(packer)
+                yield from store.objects.pack_idle(packer)
 
     def failures(self) -> Iterator[tuple[Resource, Exception]]:
         """Return the resources that cannot be read at the moment, and why."""

@@ -2,7 +2,7 @@
 
 A document takes about five times the memory of its JSON, and thirty times that of its packed form
 (`kapy.kube.packed_json`). A program that runs for long packs the documents that came a while ago
-(`kapy.engine.cooling`); a read unpacks one, for the same while.
+(`kapy.engine.idle_packing`); a read unpacks one, for the same while.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import cast
 
 from kapy.kube import Document, Key
+from kapy.kube.idle_keys import IdleKeys
 from kapy.kube.packed_json import LARGEST, Packer, pack_document, unpack_document
-
-_NO_PASS = 0
 
 
 class Documents(MutableMapping[Key, Document]):
@@ -21,25 +20,24 @@ class Documents(MutableMapping[Key, Document]):
     what else holds the document lets go of it.
     """
 
-    __slots__ = ("_hot", "_packed", "_pass", "_since", "on_packed")
+    __slots__ = ("_decoded", "_idle", "_packed", "on_packed")
 
     def __init__(self) -> None:
-        self._hot: dict[Key, Document] = {}
+        self._decoded: dict[Key, Document] = {}
         self._packed: dict[Key, bytes] = {}
-        self._since: dict[Key, int] = {}  # in which pass a document came or was unpacked
-        self._pass = _NO_PASS
+        self._idle = IdleKeys[Key]()
         self.on_packed: list[Callable[[Key], None]] = []
 
     def get(self, key: Key) -> Document | None:  # type: ignore[override]
         """Return a document, None if there is none."""
-        document = self._hot.get(key)
+        document = self._decoded.get(key)
         if document is None and self._packed:
             return self._unpack(key)
         return document
 
     def of(self, keys: Iterable[Key]) -> list[Document]:
         """Return the documents of keys. Raises KeyError."""
-        documents = list(map(self._hot.get, keys))
+        documents = list(map(self._decoded.get, keys))
         if None in documents:
             return [self[key] for key in keys]
         return cast(list[Document], documents)
@@ -51,59 +49,49 @@ class Documents(MutableMapping[Key, Document]):
         return document
 
     def __setitem__(self, key: Key, document: Document) -> None:
-        self._hot[key] = document
-        if self._pass:
-            self._packed.pop(key, None)
-            self._mark(key)
+        self._decoded[key] = document
+        self._packed.pop(key, None)
+        self._idle.mark(key)
 
     def __delitem__(self, key: Key) -> None:
         was_packed = self._packed.pop(key, None) is not None
-        if self._hot.pop(key, None) is None and not was_packed:
+        if self._decoded.pop(key, None) is None and not was_packed:
             raise KeyError(key)
-        self._since.pop(key, None)
+        self._idle.forget(key)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._hot or key in self._packed
+        return key in self._decoded or key in self._packed
 
     def __iter__(self) -> Iterator[Key]:
-        return iter(list(self._hot.keys() | self._packed.keys() if self._packed else self._hot))
+        return iter(
+            list(self._decoded.keys() | self._packed.keys() if self._packed else self._decoded)
+        )
 
     def __len__(self) -> int:
         if not self._packed:
-            return len(self._hot)
-        return len(self._hot.keys() | self._packed.keys())
+            return len(self._decoded)
+        return len(self._decoded.keys() | self._packed.keys())
 
     def _unpack(self, key: Key) -> Document | None:
         packed = self._packed.get(key)
         if packed is None:
             return None
-        document = self._hot[key] = unpack_document(packed)
-        self._mark(key)
+        document = self._decoded[key] = unpack_document(packed)
+        self._idle.mark(key)
         return document
 
-    def _mark(self, key: Key) -> None:
-        self._since.pop(key, None)
-        self._since[key] = self._pass
-
-    def cool(self, packer: Packer) -> Iterator[None]:
+    def pack_idle(self, packer: Packer) -> Iterator[None]:
         """Pack the documents that came before the last call, one at each step."""
-        if not self._pass:
-            self._since = dict.fromkeys(self._hot, _NO_PASS)
-        self._pass += 1
-        while self._since:
-            key = next(iter(self._since))
-            if self._since[key] >= self._pass - 1:
-                return
-            del self._since[key]
+        for key in self._idle.next_pass(lambda: self._decoded):
             self._pack(key, packer)
             yield
 
     def _pack(self, key: Key, packer: Packer) -> None:
         if key not in self._packed:
-            packed = pack_document(self._hot[key], packer)
+            packed = pack_document(self._decoded[key], packer)
             if packed is None or len(packed) > LARGEST:
                 return  # it stays as it is
             self._packed[key] = packed
-        del self._hot[key]
+        del self._decoded[key]
         for callback in self.on_packed:
             callback(key)

@@ -21,8 +21,8 @@ from kapy.client.tracing import with_tracing
 from kapy.engine.availability import ServerAvailabilityGate
 from kapy.engine.cache import Cache, Informer
 from kapy.engine.controller import Controller
-from kapy.engine.cooling import Part
 from kapy.engine.events import EventWriter, Recorder
+from kapy.engine.idle_packing import Part
 from kapy.engine.metrics import Metrics
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.private_keys import PrivateKeyPool
@@ -57,8 +57,8 @@ class Runtime:
     working: set while controllers run. private_keys: the pool of new private keys. random: the
     source of all jitter; a seeded one makes a run repeatable. leader_gate: decides which of several
     replicas runs its controllers; the others keep their caches filled. shards: divides clusters
-    among replicas; None if this program works on all. cooling: what may be packed while nobody
-    reads it, in programs that run for long (`kapy.engine.cooling`).
+    among replicas; None if this program works on all. packing: what may be packed while nobody
+    reads it, in programs that run for long (`kapy.engine.idle_packing`).
     """
 
     client: Client
@@ -78,7 +78,7 @@ class Runtime:
     _cluster_traces: ClusterTraces | None = None
     availability: ServerAvailabilityGate | None = None
     _server_clock: ServerClock | None = None
-    cooling: list[Part] = field(default_factory=list)
+    packing: list[Part] = field(default_factory=list)
 
     keys = RenamedMember("private_keys")
     grant = RenamedMember("declare_write")
@@ -113,7 +113,7 @@ class Runtime:
         journal = EventWriter(Client(transport, field_manager=field_manager), clock, random)
         events = Recorder(journal, field_manager)
         metrics = Metrics(counted)
-        cooling: list[Part] = [cache.cool]
+        packing: list[Part] = [cache.pack_idle]
         return cls(
             client,
             cache,
@@ -124,7 +124,7 @@ class Runtime:
             metrics=metrics,
             availability=reach,
             _server_clock=server_clock,
-            cooling=cooling,
+            packing=packing,
         )
 
     def add(self, controller: Controller, of: Informer[Any] | None = None) -> Controller:

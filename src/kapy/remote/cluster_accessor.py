@@ -264,8 +264,8 @@ class ClusterAccessor:
             await transport.aclose()
 
 
-def cool(accessors: Iterable[ClusterAccessor], packer: Packer) -> Iterator[None]:
+def pack_idle(accessors: Iterable[ClusterAccessor], packer: Packer) -> Iterator[None]:
     """Pack the documents of workload clusters that came before the last call, one at each step."""
     for accessor in tuple(accessors):
         for watched in tuple(accessor.informers.values()):
-            yield from watched.store.objects.cool(packer)
+            yield from watched.store.objects.pack_idle(packer)

@@ -35,7 +35,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound, Unauthorized, Unreachable
 from kapy.kube.http import Transport
 from kapy.kube.names import SECRETS, Resource
-from kapy.remote.cluster_accessor import ClusterAccessor, FailureDetector, Selection, cool
+from kapy.remote.cluster_accessor import ClusterAccessor, FailureDetector, Selection, pack_idle
 from kapy.remote.metrics import ClusterAccessorMetrics
 from kapy.remote.request_throttle import PROMPT, RequestThrottle, SlowRequestLimit
 from kapy.remote.request_throttle import NotConnected as NotConnected
@@ -126,7 +126,7 @@ class ClusterCache:
         if shared is not None:
             shared.subscribe(self._drop_foreign)
         runtime.metrics.add(ClusterAccessorMetrics(self._accessors.values))
-        runtime.cooling.append(lambda packer: cool(self._accessors.values(), packer))
+        runtime.packing.append(lambda packer: pack_idle(self._accessors.values(), packer))
 
     def client(self, cluster: Key) -> Client:
         """Return a client of the workload cluster. Raises NotConnected."""

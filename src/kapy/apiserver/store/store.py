@@ -17,11 +17,11 @@ from kapy.apiserver.store.commit import Commit
 from kapy.apiserver.store.errors import ObjectTooLarge, StoreDamaged, StoreError
 from kapy.apiserver.store.schema import checksum
 from kapy.apiserver.store.stored_object import StoredObject, share_field_sets
-from kapy.apiserver.store.table import Table
-from kapy.apiserver.store.warm_objects import Place, WarmObjects
+from kapy.apiserver.store.table import Place, Table
 from kapy.apiserver.store.watch_cache import WatchCache, WriteEvent
 from kapy.apiserver.store.watcher import Matcher, Watcher, WatchEvent
 from kapy.kube import Document
+from kapy.kube.idle_keys import IdleKeys
 from kapy.kube.packed_json import Packer
 
 if TYPE_CHECKING:
@@ -60,12 +60,12 @@ class Store:
         "_broken",
         "_done",
         "_flight",
+        "_idle",
         "_log",
         "_next",
         "_retry",
         "_tables",
         "_trouble",
-        "_warm",
         "history",
         "last_written",
         "listeners",
@@ -75,7 +75,7 @@ class Store:
     def __init__(self, log: SqliteLog | None = None, *, history: int | None = None) -> None:
         self._log = log
         self._tables: dict[str, Table] = {}
-        self._warm = WarmObjects()
+        self._idle = IdleKeys[Place]()
         self.listeners: list[Callable[[WriteEvent], None]] = []
         self._batch: list[WriteEvent] = []
         self._flight: Commit | None = None  # the commit being written
@@ -133,7 +133,7 @@ class Store:
         """Return the table of a resource; create it if needed."""
         table = self._tables.get(name)
         if table is None:
-            table = self._tables[name] = Table(name, self._warm)
+            table = self._tables[name] = Table(name, self._idle)
         return table
 
     def tables(self) -> list[Table]:
@@ -144,9 +144,13 @@ class Store:
         """Return the table of a resource, None if it does not exist yet."""
         return self._tables.get(name)
 
-    def cool(self, packer: Packer) -> Iterator[None]:
+    def pack_idle(self, packer: Packer) -> Iterator[None]:
         """Pack the objects that were written or decoded before the last call, one at each step."""
-        return self._warm.cool(packer, self._places, self._find)
+        for place in self._idle.next_pass(self._places):
+            stored = self._find(place)
+            if stored is not None:
+                stored.pack(packer)
+            yield
 
     def _places(self) -> Iterator[Place]:
         for table in self._tables.values():

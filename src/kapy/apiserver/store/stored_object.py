@@ -2,7 +2,7 @@
 
 A document takes about five times the memory of its JSON. Objects on disk are therefore decoded at
 the first read, and objects that only the history needs are kept as JSON. The JSON of objects that
-nobody reads for a while is packed (`Store.cool`).
+nobody reads for a while is packed (`Store.pack_idle`).
 """
 
 from __future__ import annotations

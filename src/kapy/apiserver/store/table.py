@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from kapy.apiserver.store.stored_object import StoredObject
-from kapy.apiserver.store.warm_objects import WarmObjects
 from kapy.kube import Document
+from kapy.kube.idle_keys import IdleKeys
 
 if TYPE_CHECKING:
     from kapy.apiserver.store.watcher import Watcher
@@ -38,19 +38,27 @@ class _Metadata(msgspec.Struct, rename="camel", omit_defaults=True):
 _head = msgspec.json.Decoder(_Head).decode
 
 
+class Place(NamedTuple):
+    """An object in a store."""
+
+    table: str
+    namespace: str
+    name: str
+
+
 class Table:
     """The current documents by namespace and name, in etcd's order, and the watchers of them.
 
     A cluster-scoped resource has the single namespace "". reader: applied to an object from disk at
-    its first read. large: the keys of large objects. warm: learns of each object that is written or
+    its first read. large: the keys of large objects. idle: learns of each object that is written or
     decoded.
     """
 
-    __slots__ = ("_order", "_warm", "large", "name", "namespaces", "reader", "staged", "watchers")
+    __slots__ = ("_idle", "_order", "large", "name", "namespaces", "reader", "staged", "watchers")
 
-    def __init__(self, name: str, warm: WarmObjects | None = None) -> None:
+    def __init__(self, name: str, idle: IdleKeys[Place] | None = None) -> None:
         self.name = name
-        self._warm = WarmObjects() if warm is None else warm
+        self._idle = IdleKeys[Place]() if idle is None else idle
         self.namespaces: dict[str, dict[str, StoredObject]] = {}
         self.staged: dict[tuple[str, str], StoredObject | None] = {}
         self.watchers: list[Watcher] = []
@@ -89,7 +97,7 @@ class Table:
     def _decode(self, stored: StoredObject) -> Document:
         document = stored.decode()
         metadata = document["metadata"]
-        self._warm.add(self.name, metadata.get("namespace", ""), metadata["name"])
+        self._idle.mark(Place(self.name, metadata.get("namespace", ""), metadata["name"]))
         if self.reader is not None:
             view = self.reader(document)
             if view is not document and view != document:
@@ -119,7 +127,7 @@ class Table:
         if name not in objects:
             self._order.pop(namespace, None)
         objects[name] = stored
-        self._warm.add(self.name, namespace, name)
+        self._idle.mark(Place(self.name, namespace, name))
 
     def remove(self, namespace: str, name: str) -> None:
         """Remove the current object, if there is one."""

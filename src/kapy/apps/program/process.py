@@ -27,7 +27,7 @@ from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.client.rate_limit import RateLimited
 from kapy.client.server_version import OLDEST, MinimumVersion
-from kapy.engine.cooling import keep_cool
+from kapy.engine.idle_packing import pack_idle_objects
 from kapy.engine.leadership import Fenced, LeaderElector
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.runtime import Runtime
@@ -101,9 +101,9 @@ async def run_process(
         endpoints = Endpoints(lambda: ready.missing, lambda: ready.remarks)
         await stack.enter_async_context(serve_endpoints(endpoints, options.health))
         await _serve_diagnostics(stack, runtime, own, options)
-        cooling = partial(keep_cool, *runtime.cooling)
+        packing = partial(pack_idle_objects, *runtime.packing)
         await stack.enter_async_context(
-            run_services(controllers=runtime.run, cooling=cooling, **services)
+            run_services(controllers=runtime.run, packing=packing, **services)
         )
         yield runtime
 

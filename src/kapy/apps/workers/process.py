@@ -33,7 +33,7 @@ from kapy.apps.workers.targets import (
     SERVER,
 )
 from kapy.client.client import Client
-from kapy.engine.cooling import keep_cool
+from kapy.engine.idle_packing import pack_idle_objects
 from kapy.engine.leadership import Fenced, first_error
 from kapy.engine.runtime import Runtime
 from kapy.engine.shards import Shards
@@ -106,7 +106,7 @@ class Worker:
         """Work until the connection has ended."""
         runtime, services = self.build(config, clock, random)
         if clock is system_clock:
-            services["cooling"] = partial(keep_cool, *runtime.cooling)
+            services["packing"] = partial(pack_idle_objects, *runtime.packing)
         async with run_services(runtime=runtime.run, **services):
             await runtime.cache.wait_for_sync()
             self.channel.notify(READY, os.getpid())

@@ -82,10 +82,10 @@ class InMemoryClusters:
         """The workload clusters whose endpoint has a port."""
         return [cluster for cluster in self._clusters.values() if cluster.endpoint.port == port]
 
-    def cool(self, packer: Packer) -> Iterator[None]:
+    def pack_idle(self, packer: Packer) -> Iterator[None]:
         """Pack the objects of the clusters that came before the last call, one at each step."""
         for cluster in tuple(self._clusters.values()):
-            yield from cluster.cool(packer)
+            yield from cluster.pack_idle(packer)
 
     def subscribe(self, notice: Notice) -> None:
         """Call `notice(cluster)` when a cluster's API server becomes available or unavailable."""

@@ -79,7 +79,7 @@ def add_to(
         load_balancer=clusters,
     )
     _follow_addresses(in_memory, clusters, cluster_controller)
-    runtime.cooling.append(in_memory.cool)
+    runtime.packing.append(in_memory.pack_idle)
     controllers = [cluster_controller, machine_controller, _housekeeper(runtime, in_memory)]
     pools = None
     if runtime.options.gates.machine_pool:

@@ -226,14 +226,14 @@ class WorkloadCluster:
 
         return reach
 
-    def cool(self, packer: Packer) -> Iterator[None]:
+    def pack_idle(self, packer: Packer) -> Iterator[None]:
         """Pack the objects that came before the last call, one at each step, and forget the writes
         before it.
         """
         store = self.server.store
         store.history.compact(self._last_revision)
         self._last_revision = store.revision
-        yield from store.cool(packer)
+        yield from store.pack_idle(packer)
 
     def close(self) -> None:
         """Close the deleted cluster: requests fail, and open watches end."""

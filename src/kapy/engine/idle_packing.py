@@ -22,7 +22,7 @@ Part = Callable[[Packer], Iterator[None]]
 """Packs what came before the last call of it, a small piece of work at each step."""
 
 
-async def keep_cool(*parts: Part, interval: float = INTERVAL) -> None:
+async def pack_idle_objects(*parts: Part, interval: float = INTERVAL) -> None:
     """Run all parts once per interval, until cancelled."""
     packer = Packer()
     while True:
