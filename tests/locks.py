@@ -1,9 +1,13 @@
-"""Locks that tell whether another process still runs, whoever reaps it."""
+"""Locks between processes: to see whether another one still runs, and to take turns."""
 
 from __future__ import annotations
 
 import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Final
 
 HOLD: Final = """
@@ -22,3 +26,11 @@ def is_held(folder: Path) -> bool:
         except BlockingIOError:
             return True
         return False
+
+
+@contextmanager
+def taking_turns(name: str) -> Iterator[None]:
+    """Wait until no other worker of this user uses what `name` stands for."""
+    with (Path(gettempdir()) / f"kapy-tests-{os.getuid()}-{name}").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -7,7 +7,7 @@ import os
 import shutil
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +27,7 @@ from kapy.providers.inmemory import InMemoryClusters, front
 from kapy.providers.inmemory.addresses import has_many_loopback_addresses
 from kapy.sdk import Endpoint
 from kapy.testing.provider_bench import key
+from tests.locks import taking_turns
 from tests.providers.inmemory.plane import (
     CLUSTERS,
     MACHINES,
@@ -41,6 +42,13 @@ from tests.waiting import LIMIT
 pytestmark = pytest.mark.sockets
 
 KUBECTL = shutil.which("kubectl")
+
+
+@pytest.fixture(autouse=True)
+def ports() -> Iterator[None]:
+    """Each plane takes the first free ports of its address, which another one would take, too."""
+    with taking_turns("ports"):
+        yield
 
 
 @asynccontextmanager
