@@ -106,7 +106,7 @@ case "$name $1" in
 "uname -s") echo Linux ;;
 "uname -m") echo x86_64 ;;
 "hostname -I") cat "$R/addresses" ;;
-"systemd-run --quiet") while [ "$1" != /bin/sh ]; do shift; done; exec "$@" ;;
+"systemd-run --quiet") while [ "$1" != /bin/sh ]; do shift; done; "$@"; exit 0 ;;
 *) exit 0 ;;
 esac
 """
