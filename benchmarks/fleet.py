@@ -146,12 +146,12 @@ class Fleet:
 
 
 @asynccontextmanager
-async def fleet(processes: int = 1) -> AsyncIterator[Fleet]:
+async def fleet(processes: int = 1, data: Path | None = None) -> AsyncIterator[Fleet]:
     """A plane as `kapy up` runs it: on disk, listening, controllers in its own process, or in
-    several.
+    several. data: its folder, None for a temporary one.
     """
     with tempfile.TemporaryDirectory(prefix="kapy-bench-") as folder:
-        settings = Settings(data=Path(folder), serving=Serving(), processes=processes)
+        settings = Settings(data=data or Path(folder), serving=Serving(), processes=processes)
         async with management_plane(settings, clock=system_clock) as plane:
             yield Fleet(plane)
 

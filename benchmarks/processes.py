@@ -21,15 +21,15 @@ _HZ: Final = os.sysconf("SC_CLK_TCK")
 async def create(number: int, processes: int) -> list[Row]:
     """`number` clusters of one control plane machine posted at once, until all are Available."""
     async with fleet(processes) as herd:
-        workers = await _running_workers(herd)
+        workers = await running_workers(herd)
         shape = Shape(keys="ECDSA-P256")
         await herd.create(shape, [f"warm-{item}" for item in range(WARM)])
         pids = {"plane": os.getpid(), **{worker.name: worker.pid for worker in workers}}
-        before = {name: _cpu(pid) for name, pid in pids.items()}
+        before = {name: cpu_seconds(pid) for name, pid in pids.items()}
         began = time.perf_counter()
         await herd.create(shape, names(number))
         wall = time.perf_counter() - began
-        cpu = {name: _cpu(pid) - before[name] for name, pid in pids.items()}
+        cpu = {name: cpu_seconds(pid) - before[name] for name, pid in pids.items()}
         return [
             {
                 "step": "create",
@@ -39,13 +39,16 @@ async def create(number: int, processes: int) -> list[Row]:
                 "clusters_per_s": round(number / wall, 2),
                 "cpu_ms_per_cluster": round(1000 * sum(cpu.values()) / number, 1),
                 "cpu_ms_of": {name: round(1000 * item / number, 1) for name, item in cpu.items()},
-                "mb_of": {name: round(_resident(pid) / 2**20, 1) for name, pid in pids.items()},
+                "mb_of": {
+                    name: round(resident_bytes(pid) / 2**20, 1) for name, pid in pids.items()
+                },
                 "load": round(os.getloadavg()[0], 1),
             }
         ]
 
 
-async def _running_workers(herd: Fleet) -> tuple[WorkerRecord, ...]:
+async def running_workers(herd: Fleet) -> tuple[WorkerRecord, ...]:
+    """Wait until all workers of the plane run; return them."""
     workers = herd.plane.processes.workers
     if workers is None:
         return ()
@@ -54,11 +57,12 @@ async def _running_workers(herd: Fleet) -> tuple[WorkerRecord, ...]:
     return workers.records
 
 
-def _cpu(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
     """Seconds of CPU of a process so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _HZ
 
 
-def _resident(pid: int) -> int:
+def resident_bytes(pid: int) -> int:
+    """Return the memory that a process has now."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize()

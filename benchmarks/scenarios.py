@@ -21,6 +21,7 @@ from benchmarks import (
     heap,
     hosts,
     kinds,
+    lifetime,
     managers,
     moves,
     processes,
@@ -92,6 +93,10 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "1000x1+0": _create(1000),
     "1000x1+0-ecdsa": _create(1000, keys=ECDSA),
     "10000x1+0-ecdsa": _create(10_000, keys=ECDSA),
+    "life-100-2-processes": partial(lifetime.live, 100, 2),
+    "life-1000-1-process": partial(lifetime.live, 1000, 1),
+    "life-1000-2-processes": partial(lifetime.live, 1000, 2),
+    "life-10000-2-processes": partial(lifetime.live, 10_000, 2),
     "workers-3-50-3": partial(clusters.scale_workers, 3, 50),
     "workers-3-500-3": partial(clusters.scale_workers, 3, 500),
     "rollout-50": partial(clusters.roll_out, 50),
@@ -109,7 +114,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "upgrade-3+3": partial(clusters.upgrade, 3, 3),
 }
 
-ON_DEMAND: Final = frozenset({"10000x1+0-ecdsa", "hosts-200", "real"})
-"""Scenarios that run only by name: `10000x1+0-ecdsa` takes half an hour and 4 GB of memory; `real`
+ON_DEMAND: Final = frozenset({"10000x1+0-ecdsa", "life-10000-2-processes", "hosts-200", "real"})
+"""Scenarios that run only by name: those of 10,000 clusters take half an hour and 4 GB of memory; `real`
 needs root and a container engine, and takes minutes;
 `hosts-200` needs asyncssh, which the environment of the tests has."""
