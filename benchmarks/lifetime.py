@@ -48,7 +48,7 @@ async def live(number: int, processes: int) -> list[Row]:
 def _run_part(part: str, folder: str, number: int, processes: int) -> list[Row]:
     """Run a part of the life in a new process. Raises CalledProcessError."""
     command = [sys.executable, "-m", "benchmarks.lifetime", part, folder, str(number)]
-    began = repr(time.time())
+    began = repr(time.perf_counter())  # one clock for all processes of the machine
     done = subprocess.run(
         [*command, str(processes), began], stdout=subprocess.PIPE, text=True, check=True
     )
@@ -105,6 +105,12 @@ class Plane:
                 break
         return time.perf_counter() - began - REST_SECONDS
 
+    def since(self, began: float, step: str) -> Row:
+        """Return the row of a step that lasted from a time before the start of all processes."""
+        cpu = sum(self._cpu().values())
+        wall = time.perf_counter() - began
+        return {"step": step, "wall_s": round(wall, 2), "cpu_s": round(cpu, 2), **self.memory()}
+
     def _cpu(self) -> dict[str, float]:
         return {name: cpu_seconds(pid) for name, pid in self._pids.items()}
 
@@ -160,20 +166,9 @@ async def _after(folder: str, number: int, processes: int, began: float) -> list
     async with _plane(folder, processes) as plane:
         # All informers have synced when the plane's context is entered, and those of a worker
         # when it runs.
-        with plane.cost() as spent:
-            start = {"wall_s": round(time.time() - began, 2)}
-        cpu = sum(plane._cpu().values())
-        rows = [{"step": "restart", **start, "cpu_s": round(cpu, 2), **plane.memory()}]
-        seconds = await plane.settle()
-        settled = sum(plane._cpu().values())
-        rows.append(
-            {
-                "step": "all reconciled after the restart",
-                "wall_s": round(start["wall_s"] + seconds, 1),
-                "cpu_s": round(settled, 2),
-                **plane.memory(),
-            }
-        )
+        rows = [plane.since(began, "restart")]
+        await plane.settle()
+        rows.append(plane.since(began + REST_SECONDS, "all reconciled after the restart"))
         with plane.cost() as spent:
             await plane.herd.delete(names(number))
         rows.append({**_row("delete", spent, number), **plane.memory()})

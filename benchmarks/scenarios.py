@@ -115,6 +115,6 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
 }
 
 ON_DEMAND: Final = frozenset({"10000x1+0-ecdsa", "life-10000-2-processes", "hosts-200", "real"})
-"""Scenarios that run only by name: those of 10,000 clusters take half an hour and 4 GB of memory; `real`
-needs root and a container engine, and takes minutes;
-`hosts-200` needs asyncssh, which the environment of the tests has."""
+"""Scenarios that run only by name: those of 10,000 clusters take half an hour and 4 GB of memory;
+`real` needs root and a container engine, and takes minutes; `hosts-200` needs asyncssh, which the
+environment of the tests has."""
