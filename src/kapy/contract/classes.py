@@ -23,7 +23,7 @@ def clusters_of_class(cache: Cache) -> Callable[[Key], list[Key]]:
     clusters.add_index(BY_CLASS, _class_of)
 
     def find(key: Key) -> list[Key]:
-        return [Key.of(item) for item in clusters.list_by_index(BY_CLASS, str(key))]
+        return list(clusters.keys_by_index(BY_CLASS, str(key)))
 
     return find
 
@@ -59,7 +59,7 @@ def of_template(cache: Cache) -> Callable[[Change], Iterable[Key]]:
         metadata = template["metadata"]
         namespace, name = metadata.get("namespace", ""), metadata["name"]
         value = _value(namespace, template["apiVersion"], template["kind"], name)
-        return [Key.of(item) for item in classes.list_by_index(BY_TEMPLATE, value)]
+        return list(classes.keys_by_index(BY_TEMPLATE, value))
 
     classes.add_index(BY_TEMPLATE, values)
     return keys

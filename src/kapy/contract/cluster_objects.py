@@ -134,7 +134,7 @@ def by_reference(informer: Informer[Document], *paths: Path) -> Callable[[Change
         metadata, group = document["metadata"], document["apiVersion"].partition("/")[0]
         namespace, name = metadata.get("namespace", ""), metadata["name"]
         value = f"{namespace}/{group}/{document['kind']}/{name}"
-        return (Key.of(item) for item in informer.list_by_index(index, value))
+        return informer.keys_by_index(index, value)
 
     informer.add_index(index, values)
     return keys

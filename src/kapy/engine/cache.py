@@ -108,6 +108,10 @@ class Informer(Generic[T]):
         """Return the objects that have `value` in the index, ordered by key."""
         return self._these(self._store.list_by_index(name, value))
 
+    def keys_by_index(self, name: str, value: str) -> Sequence[Key]:
+        """Return the keys that have `value` in the index, in order. No object is read."""
+        return self._store.list_by_index(name, value)
+
     def subscribe(self, handler: Handler) -> Callable[[], None]:
         """Call `handler` for each existing object and for each later change; return a function that
         unsubscribes.

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -228,12 +228,13 @@ class Store:
         if old is None:
             if 0 < version <= self.progress and not is_right:
                 return
-            self._order = None
+            self._insert(key)
         else:
             if 0 < version <= version_of(old) and not is_right:
                 return
             if old["metadata"].get("uid") != metadata.get("uid"):
                 self._remove(key, old)
+                self._insert(key)
                 old = None
         self.objects[key] = document
         for index in self._indexes.values():
@@ -278,7 +279,7 @@ class Store:
         if order is None:
             order = self._order = sorted(self.objects)
         if not namespace:
-            return order
+            return order[:]
         # Names are never empty, and no namespace sorts between "x" and "x\0".
         first = bisect_left(order, Key(namespace, ""))
         return order[first : bisect_left(order, Key(namespace + "\0", ""), first)]
@@ -295,9 +296,15 @@ class Store:
         """Return the keys that have `value` in the index, in order."""
         return self._indexes[name].keys(value)
 
+    def _insert(self, key: Key) -> None:
+        """Add a new key to the order, if somebody has asked for it."""
+        if self._order is not None:
+            insort(self._order, key)
+
     def _remove(self, key: Key, old: Document) -> None:
         del self.objects[key]
-        self._order = None
+        if self._order is not None:
+            del self._order[bisect_left(self._order, key)]
         for index in self._indexes.values():
             index.change(key, old, None)
         self._tell(Change(old, None))

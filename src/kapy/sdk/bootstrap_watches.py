@@ -78,7 +78,7 @@ class BootstrapWatches:
                 yield from self._of(cluster)
 
     def _of(self, cluster: str) -> list[Key]:
-        return [Key.of(item) for item in self._configs.list_by_index(BY_CLUSTER, cluster)]
+        return list(self._configs.keys_by_index(BY_CLUSTER, cluster))
 
 
 def _boot_state(owner: Document) -> Any:

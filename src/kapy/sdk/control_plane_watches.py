@@ -10,7 +10,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Label
 from kapy.contract.predicates import unblocking_only
-from kapy.engine.cache import Change
+from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller, Mapper, own_key
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
@@ -20,6 +20,7 @@ from kapy.sdk.bootstrap_data_reader import LABELLED
 from kapy.sdk.changes import cluster_of, is_update
 
 BY_CLUSTER: Final = "sdk/machines-of-cluster"
+_BY_TEMPLATE: Final = "sdk/control-planes-of-template"
 
 
 class ControlPlaneWatches:
@@ -81,6 +82,37 @@ class ControlPlaneWatches:
         wanted = (self._resource.group, self._resource.kind)
         if (reference.get("apiGroup"), reference.get("kind")) == wanted:
             yield Key(cluster["metadata"]["namespace"], reference["name"])
+
+
+class InfrastructureTemplates:
+    """Maps a new infrastructure template to the control planes that clone it.
+
+    Such a control plane waits for the template. Later changes concern nobody, because a template's
+    spec is immutable.
+    """
+
+    def __init__(self, control_planes: Informer[Any]) -> None:
+        self._control_planes = control_planes
+        control_planes.add_index(_BY_TEMPLATE, _template_of)
+
+    def __call__(self, change: Change) -> Iterable[Key]:
+        document = change.document
+        if change.old is not None or not document["kind"].endswith("Template"):
+            return ()
+        value = _template_text(Key.of(document), document["kind"])
+        return self._control_planes.keys_by_index(_BY_TEMPLATE, value)
+
+
+def _template_of(control_plane: Document) -> Iterable[str]:
+    spec = (control_plane.get("spec") or {}).get("machineTemplate") or {}
+    reference = (spec.get("spec") or {}).get("infrastructureRef") or {}
+    if name := reference.get("name"):
+        namespace = control_plane["metadata"].get("namespace", "")
+        yield _template_text(Key(namespace, name), reference.get("kind", ""))
+
+
+def _template_text(key: Key, kind: str) -> str:
+    return f"{kind} {key}"
 
 
 def _relevant_fields(cluster: Document) -> Any:

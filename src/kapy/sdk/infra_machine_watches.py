@@ -84,15 +84,14 @@ class InfraMachineWatches:
         if is_update(change, start_conditions):
             return ()
         cluster = Key.of(change.document)
-        return [Key.of(item) for item in self._infra.list_by_index(BY_CLUSTER, str(cluster))]
+        return self._infra.keys_by_index(BY_CLUSTER, str(cluster))
 
     def of_infra_cluster(self, infra: Key) -> Iterable[Key]:
         """Return the machines of the Cluster whose infrastructure has this key."""
-        clusters = map(Key.of, self._clusters.list_by_index(BY_INFRA, str(infra)))
-        result = [
-            item for key in clusters for item in self._infra.list_by_index(BY_CLUSTER, str(key))
+        clusters = self._clusters.keys_by_index(BY_INFRA, str(infra))
+        return [
+            item for key in clusters for item in self._infra.keys_by_index(BY_CLUSTER, str(key))
         ]
-        return [Key.of(item) for item in result]
 
     def of_secret(self, change: Change) -> Iterable[Key]:
         """Map a new Secret to the machines that boot with it (it never changes)."""

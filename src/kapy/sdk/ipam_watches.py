@@ -64,7 +64,7 @@ class ClaimWatches:
         ):
             return ()
         key = Key.of(change.document)
-        return [Key.of(item) for item in self._claims.list_by_index(BY_CLUSTER, str(key))]
+        return list(self._claims.keys_by_index(BY_CLUSTER, str(key)))
 
     def _waiting(self, pool: str) -> list[Key]:
         results = self._claims.list_by_index(BY_POOL, pool)

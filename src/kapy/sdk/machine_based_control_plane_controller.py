@@ -45,7 +45,7 @@ from kapy.sdk.control_plane_machine_selection import creation_time
 from kapy.sdk.control_plane_reconciler import ControlPlaneReconciler, Scope, unavailable
 from kapy.sdk.control_plane_status import progress_conditions, set_machine_counters
 from kapy.sdk.control_plane_steady_state import SteadyStateCache
-from kapy.sdk.control_plane_watches import BY_CLUSTER
+from kapy.sdk.control_plane_watches import BY_CLUSTER, InfrastructureTemplates
 from kapy.sdk.machine_based_control_plane import (
     MachineControlPlaneContext,
     MachineControlPlaneProvider,
@@ -85,6 +85,7 @@ def add_machine_based_control_plane(
     noting = reconciler.steady_states.count_changes
     reconciler.watches.attach(controller, noting)
     owners = owner_keys(resource.group_kind)
+    templates = InfrastructureTemplates(runtime.cache.informer(resource))
     controller.watch(
         runtime.cache.informer(Machine.RESOURCE), noting(owners), debounce=AGGREGATE_DEBOUNCE
     )
@@ -93,11 +94,7 @@ def add_machine_based_control_plane(
         """Map a bootstrap configuration, an infrastructure machine or a new template to control
         planes.
         """
-        result = list(owners(change))
-        if change.old is None and change.document["kind"].endswith("Template"):
-            namespace = change.document["metadata"]["namespace"]
-            result += [Key.of(item) for item in runtime.cache.informer(resource).list(namespace)]
-        return result
+        return [*owners(change), *templates(change)]
 
     external.wake(controller, noting(of_external), gather=STATUS_DEBOUNCE)
     return runtime.add(controller, runtime.cache.informer(resource))

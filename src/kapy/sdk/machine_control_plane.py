@@ -22,6 +22,7 @@ from kapy.sdk.control_plane_machine_selection import (
 from kapy.sdk.control_plane_rollout import is_cloned_from
 from kapy.sdk.control_plane_status import set_machine_counters
 from kapy.sdk.control_plane_steady_state import SteadyStateCache
+from kapy.sdk.control_plane_watches import InfrastructureTemplates
 from kapy.sdk.machine_based_control_plane import (
     MachineControlPlaneContext,
     MachineControlPlaneProvider,
@@ -32,6 +33,7 @@ from kapy.sdk.results import ControlPlaneObserved
 __all__ = [
     "ControlPlaneObserved",
     "DesiredMachines",
+    "InfrastructureTemplates",
     "MachineBasedControlPlaneSpec",
     "MachineControlPlaneContext",
     "MachineControlPlaneProvider",

@@ -71,9 +71,7 @@ class PoolMachines:
 
         def of_pool(change: Change) -> Iterable[Key]:
             values = _pool_index(change.document)
-            return {
-                Key.of(item) for value in values for item in pools.list_by_index(BY_POOL, value)
-            }
+            return {key for value in values for key in pools.keys_by_index(BY_POOL, value)}
 
         controller.watch(self._objects, of_pool, debounce=STATUS_DEBOUNCE)
 

@@ -67,7 +67,7 @@ class Certificates:
 
     def certificates_of(self, secret: Key) -> list[Key]:
         """The Certificates that are stored in a Secret."""
-        return [Key.of(item) for item in self.certificates.list_by_index(_SECRETS, str(secret))]
+        return list(self.certificates.keys_by_index(_SECRETS, str(secret)))
 
     def of_issuer(self, change: Change) -> Iterator[Key]:
         """The Certificates to reconcile after a change of an Issuer."""

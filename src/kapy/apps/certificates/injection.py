@@ -58,7 +58,7 @@ def _targets_of(
     if kind is SECRETS:
         request += [f"{CERTIFICATES.kind} {key}" for key in shared.certificates_of(place)]
     for item in request:
-        yield from map(Key.of, informer.list_by_index(_CERTIFICATE_INDEX, item))
+        yield from informer.keys_by_index(_CERTIFICATE_INDEX, item)
 
 
 def _sources(document: Document) -> Iterator[str]:

@@ -90,10 +90,7 @@ class _Mapping:
         old, new = change.old, change.new
         if new is None or (old is not None and _content(old) == _content(new)):
             return ()
-        return (
-            Key.of(item)
-            for item in self._sets.list_by_index(BY_SOURCE, f"{new['kind']} {Key.of(new)}")
-        )
+        return self._sets.keys_by_index(BY_SOURCE, f"{new['kind']} {Key.of(new)}")
 
     def _sets_selecting(self, cluster: Document) -> Iterable[Key]:
         for item in self._sets.list(cluster["metadata"].get("namespace")):

@@ -95,9 +95,9 @@ class _Mapping:
     def of_infra_machine(self, change: Change) -> Iterable[Key]:
         """Map an infrastructure machine to the pool that its labels name."""
         return [
-            Key.of(item)
+            key
             for label in pool_labels(change.document)
-            for item in self._fleet.pools.list_by_index(BY_LABEL, label)
+            for key in self._fleet.pools.keys_by_index(BY_LABEL, label)
         ]
 
     def of_node(self, cluster: Key, change: Change) -> Iterable[Key]:

@@ -111,7 +111,7 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
         if workload is None:
             return ()
         text = _endpoint_text(*workload.endpoint)
-        return [Key.of(item) for item in self._infra.list_by_index(BY_ENDPOINT, text)]
+        return list(self._infra.keys_by_index(BY_ENDPOINT, text))
 
     def _forget(self, change: Change) -> None:
         """Drop a DevCluster that vanished without its deletion steps: it was moved to another

@@ -39,15 +39,15 @@ def add_to(
     secrets = runtime.cache.informer(SECRETS, labels=Label.CLUSTER_NAME)
 
     def machines_of(cluster: Key) -> Iterable[Key]:
-        return [Key.of(item) for item in machines.list_by_index(BY_CLUSTER, str(cluster))]
+        return machines.keys_by_index(BY_CLUSTER, str(cluster))
 
     def opened(cluster: Key) -> None:
         for key in machines_of(cluster):
             machine_controller.enqueue(key)
         if pools is not None:
             tokens.restore(cluster)
-            for item in pool_objects.list_by_index(BY_CLUSTER, str(cluster)):
-                pools.enqueue(Key.of(item))
+            for key in pool_objects.keys_by_index(BY_CLUSTER, str(cluster)):
+                pools.enqueue(key)
 
     clusters = DevClusters(runtime, in_memory, opened)
     machine_controller = add_infra_machine(

@@ -56,8 +56,7 @@ def add_to(
     configs.add_index(_BY_CLUSTER, _cluster_of)
 
     def of_cluster(cluster: Key) -> Iterable[Key]:
-        results = configs.list_by_index(_BY_CLUSTER, str(cluster))
-        return [Key.of(config) for config in results]
+        return configs.keys_by_index(_BY_CLUSTER, str(cluster))
 
     def of_changed_cluster(change: Change) -> Iterable[Key]:
         same = change.old is not None and change.new is not None

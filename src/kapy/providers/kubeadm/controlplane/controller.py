@@ -37,7 +37,7 @@ from kapy.sdk.controllers import (
     owner_keys,
     unblocking_only,
 )
-from kapy.sdk.machine_control_plane import MachineFactory
+from kapy.sdk.machine_control_plane import InfrastructureTemplates, MachineFactory
 
 _KIND = KubeadmControlPlane.RESOURCE.kind
 _OWNER = GroupKind(CONTROL_PLANE_GROUP, _KIND)
@@ -95,7 +95,7 @@ def add_to(
     controller.watch(cache.informer(MachinePool), noting(wake.of_pool))
     controller.watch(cache.informer(Cluster), noting(wake.of_cluster))
     controller.watch(remote.secrets, noting(wake.of_secret))
-    external.wake(controller, noting(wake.of_template))
+    external.wake(controller, noting(InfrastructureTemplates(control_planes)))
     remote.subscribe(lambda cluster: _enqueue(controller, result(wake.of_key(cluster))))
     return runtime.add(controller, control_planes)
 
@@ -105,7 +105,6 @@ class _Mappers:
 
     def __init__(self, runtime: Runtime) -> None:
         self._clusters = runtime.cache.informer(Cluster.RESOURCE)
-        self._control_planes = runtime.cache.informer(KubeadmControlPlane.RESOURCE)
         self._owners = owner_keys(_OWNER)
 
     def of_key(self, cluster: Key) -> Iterable[Key]:
@@ -146,19 +145,6 @@ class _Mappers:
             return ()
         name = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME, "")
         return self.of_key(Key(metadata["namespace"], name))
-
-    def of_template(self, change: Change) -> Iterable[Key]:
-        """Map a new infrastructure template. Objects that are cloned from a template are mapped by
-        their Machines.
-        """
-        document = change.document
-        if change.old is not None or not document["kind"].endswith("Template"):
-            return
-        metadata = document["metadata"]
-        for item in self._control_planes.list(metadata["namespace"]):
-            template = item["spec"]["machineTemplate"]["spec"]["infrastructureRef"]
-            if (template["kind"], template["name"]) == (document["kind"], metadata["name"]):
-                yield Key.of(item)
 
 
 def _enqueue(controller: Controller, keys: Iterable[Key]) -> None:
