@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kapy.api.condition import Condition
 from kapy.api.names import Reason
-from kapy.containers import EngineUnreachable
+from kapy.containers import EngineError
 from kapy.kube import Key
 from kapy.kube.boot import BadBootData, for_containers
 from kapy.kube.duration import parse
@@ -65,8 +65,8 @@ class MachineBoot:
             if context.control_plane:
                 self._workload.trigger_probe(context.cluster)
             return told.BOOTSTRAPPED
-        if isinstance(task.error, EngineUnreachable):
-            # As after a restart of this program, operations that have not begun start again.
+        if isinstance(task.error, EngineError):
+            # As after a restart of this program, operations start again unless kubeadm has begun.
             self._tasks.forget(context.uid, BOOTSTRAP)
             return told.not_bootstrapped(Reason.NOT_READY, str(task))
         if isinstance(task.error, BootFailed):
