@@ -14,7 +14,7 @@ from kapy.containers import ImageUnavailable, NoSuchObject
 from kapy.kube import Document
 from kapy.providers.docker.load_balancer_config import image_of
 from kapy.providers.docker.node_images import node_image
-from tests.providers.docker.paper_engine import PaperEngine
+from kapy.testing.simulation.paper_engine import PaperEngine
 
 NODE = node_image("v1.35.5").name
 TEMPLATE = b"kind: ConfigMap\ndata: {subnet: {{ .PodSubnet }}}\n"

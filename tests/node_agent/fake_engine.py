@@ -20,7 +20,7 @@ from kapy.containers import (
     PortInUse,
     Session,
 )
-from tests.containers.memory_engine import MemoryEngine
+from kapy.testing.simulation.memory_engine import MemoryEngine
 
 STARTED = "2026-01-01T00:00:01.123456789Z"
 ENDED = "2026-01-01T00:00:09.5Z"

@@ -44,7 +44,7 @@ from kapy.providers.docker import Host
 from kapy.providers.docker.load_balancer_config import image_of
 from kapy.providers.inmemory import InMemoryClusters
 from kapy.testing.frozen import Frozen
-from tests.providers.docker.paper_engine import PaperEngine
+from kapy.testing.simulation.paper_engine import PaperEngine
 
 GATES = FeatureGates(cluster_topology=True, runtime_sdk=True, machine_taint_propagation=True)
 ROLES = {

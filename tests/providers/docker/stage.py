@@ -29,7 +29,7 @@ from kapy.providers.docker.node_images import node_image
 from kapy.remote.cluster_cache import ClusterCache
 from kapy.sdk.workload_clusters import WorkloadClusters
 from kapy.testing.provider_bench import NAMESPACE, ProviderBench, key, provider_bench
-from tests.providers.docker.paper_engine import PaperEngine
+from kapy.testing.simulation.paper_engine import PaperEngine
 from tests.remote.setting import secret
 from tests.testing.conformance.behaviour.providers import template_of
 

@@ -19,7 +19,7 @@ from kapy.testing.conformance.findings import State
 from kapy.testing.conformance.in_process import InProcess
 from kapy.testing.conformance.provider_under_test import Kind, ProviderUnderTest
 from kapy.testing.conformance.run import run_checks
-from tests.providers.docker.paper_engine import PaperEngine
+from kapy.testing.simulation.paper_engine import PaperEngine
 from tests.providers.docker.stage import DEV, DOCKER, Kinds
 from tests.testing.conformance.behaviour.providers import template_of
 

@@ -23,7 +23,7 @@ from kapy.containers import EngineUnreachable
 from kapy.engine.runtime import Runtime
 from kapy.providers.docker.containers import CLUSTER_LABEL, NAMESPACE_LABEL, ROLE_LABEL
 from kapy.testing.provider_bench import key
-from tests.providers.docker.paper_engine import PaperContainer, PaperEngine
+from kapy.testing.simulation.paper_engine import PaperContainer, PaperEngine
 from tests.providers.docker.stage import DEV, Stage, controllers, is_provisioned, playing, status
 
 Fault = Literal["killed before", "killed meanwhile", "killed after", "not sent", "not answered"]

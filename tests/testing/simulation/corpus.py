@@ -83,4 +83,16 @@ CORPUS: Final = (
         "lost-reply@infrastructure:w12,stale@infrastructure:e40",
         "a machine of a pool whose creation is not known yet has a name",
     ),
+    Entry(
+        "docker-scale",
+        0,
+        "cloud-failed@infrastructure:c15",
+        "an error of the engine ended the boot of a machine for good",
+    ),
+    Entry(
+        "docker-scale",
+        0,
+        "cloud-half-failed@infrastructure:c15",
+        "a command of the boot data was carried out, and the engine reported an error",
+    ),
 )

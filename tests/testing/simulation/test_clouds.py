@@ -1,4 +1,5 @@
-"""A cloud that is slow, fails, and creates twice when it is asked twice."""
+"""Clouds that are slow and fail: of kapy's own providers, and one of a provider of one's own that
+creates twice when it is asked twice."""
 
 from __future__ import annotations
 
@@ -11,9 +12,11 @@ import pytest
 from kapy.kube.errors import Unreachable
 from kapy.sdk import Runtime
 from kapy.testing.simulation import SCENARIOS, Scenario, exhaustive, run
+from kapy.testing.simulation.campaign import undisturbed_run
+from kapy.testing.simulation.container_engine import SimulatedEngine
 from kapy.testing.simulation.custom_provider import custom_provider, instances
 from kapy.testing.simulation.forking import in_rotation
-from kapy.testing.simulation.points import Point
+from kapy.testing.simulation.points import FAULT_KINDS, Point
 from tests.testing.simulation.test_custom_provider import under_test
 
 KINDS = ("crash-before", "crash-after", "lost-reply")
@@ -74,6 +77,46 @@ class PublicCloud:
             del self.servers[id_]
         await self._reply()
         return (network, name) not in self.servers.values()
+
+
+CLOUD_KINDS = tuple(name for name in FAULT_KINDS if name.startswith("cloud-"))
+SHARES = {
+    "docker-create": 7,
+    "docker-scale": 5,
+    "docker-delete": 3,
+    "create": 1,
+    "scale-control-plane": 2,
+    "pool": 4,
+    "delete": 1,
+}
+"""One request to the cloud in so many gets a fault."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHARES)
+def test_a_fault_of_the_cloud_keeps_every_rule(name: str) -> None:
+    """Each request gets one of the kinds, in turn."""
+    share = SHARES[name]
+
+    def selects(point: Point, kind: str) -> bool:
+        turn, remainder = divmod(point.number, share)
+        return remainder == 0 and CLOUD_KINDS[turn % len(CLOUD_KINDS)] == kind
+
+    verdicts = exhaustive(SCENARIOS[name], 0, CLOUD_KINDS, selects=selects)
+    assert [verdict for verdict in verdicts if verdict.violations] == []
+    assert len(verdicts) >= 4
+
+
+def test_a_container_that_is_left_behind_breaks_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def keep(self: SimulatedEngine, name: str) -> bool:
+        del self
+        return bool(name)
+
+    scenario = SCENARIOS["docker-delete"]
+    baseline = undisturbed_run(scenario, 0)
+    monkeypatch.setattr(SimulatedEngine, "remove", keep)
+    outcome = run(scenario, 0, baseline=baseline)
+    assert "cloud" in {violation.rule for violation in outcome.violations}
 
 
 def scenario(nimbus: Any, name: str, seconds: float, failing: int, *, looks: bool) -> Scenario:

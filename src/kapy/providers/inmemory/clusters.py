@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from kapy.api.condition import Condition
@@ -62,7 +63,11 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
             if (waiting := await self._move(context, new)) is not None:
                 return waiting
             endpoint = new
-        workload = self._in_memory.open(context.cluster, context.uid, endpoint)
+        workload = await self._in_memory.request(
+            "PUT",
+            f"/clusters/{context.cluster.name}",
+            partial(self._in_memory.open, context.cluster, context.uid, endpoint),
+        )
         if workload is not in_memory:
             self._opened(context.cluster)
         return endpoint
@@ -83,7 +88,9 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
 
     async def register(self, member: Member) -> None:
         if (workload := self._in_memory.get(member.cluster)) is not None:
-            workload.register(member.key.name)
+            path = f"/clusters/{member.cluster.name}/members/{member.key.name}"
+            act = partial(workload.register, member.key.name)
+            await self._in_memory.request("PUT", path, act)
 
     async def drain(self, member: Member) -> None:
         """Keep the member: after a restart it is a member by this call alone, and the last one of
@@ -92,7 +99,9 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
 
     async def deregister(self, member: Member) -> None:
         if (workload := self._in_memory.get(member.cluster)) is not None:
-            workload.deregister(member.key.name)
+            path = f"/clusters/{member.cluster.name}/members/{member.key.name}"
+            act = partial(workload.deregister, member.key.name)
+            await self._in_memory.request("DELETE", path, act)
 
     async def reconcile_normal(self, context: Context) -> ClusterProvisioned:
         return ClusterProvisioned(
@@ -102,7 +111,10 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
         )
 
     async def reconcile_delete(self, context: Context) -> Released | Waiting:
-        self._in_memory.drop(context.cluster)
+        path = f"/clusters/{context.cluster.name}"
+        await self._in_memory.request(
+            "DELETE", path, partial(self._in_memory.drop, context.cluster)
+        )
         return Released()
 
     def at_address_of(self, cluster: Key) -> Iterable[Key]:

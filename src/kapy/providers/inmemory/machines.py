@@ -6,8 +6,9 @@ recreates everything. Order, conditions and reasons follow upstream's `backends/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from kapy.api.cluster import Cluster
@@ -95,7 +96,8 @@ class DevMachines(InfraMachineProvider[DevMachine]):
     async def reconcile_delete(self, context: Context) -> Released | Waiting:
         workload = self._in_memory.get(context.cluster)
         if workload is not None:
-            workload.remove(context.key.name)
+            act = partial(workload.remove, context.key.name)
+            await self._in_memory.request("DELETE", f"/machines/{context.key.name}", act)
         return Released()
 
     def _progress(self, context: Context, workload: WorkloadCluster) -> Progress:
@@ -126,10 +128,11 @@ class DevMachines(InfraMachineProvider[DevMachine]):
                 conditions=result,
             )
         if value.node:
-            workload.start_node(host)
+            await self._start_part("node", workload, host, partial(workload.start_node, host))
         if value.etcd:
             authority = await self._authority(context, ETCD_CA)
-            workload.start_etcd(host, authority, context.bootstrap_data)
+            act = partial(workload.start_etcd, host, authority, context.bootstrap_data)
+            await self._start_part("etcd", workload, host, act)
         if value.api_server and not await self._start_api_server(context, workload, host):
             result[-1] = conditions.false(
                 ConditionType.API_SERVER_PROVISIONED, Reason.INTERNAL_ERROR, LOOK_AT_LOGS
@@ -153,8 +156,21 @@ class DevMachines(InfraMachineProvider[DevMachine]):
         if authority is None or cluster is None:
             return False
         settings = Settings.of(cluster, context.version, workload.url, authority.certificate)
-        workload.start_api_server(host, authority, settings, context.bootstrap_data)
+        act = partial(workload.start_api_server, host, authority, settings, context.bootstrap_data)
+        await self._start_part("api-server", workload, host, act)
         return True
+
+    async def _start_part(
+        self, part: str, workload: WorkloadCluster, host: Host, act: Callable[[], None]
+    ) -> None:
+        """Start a part of a machine. A request that comes after the machine was removed, as it was
+        late, starts nothing."""
+
+        def start() -> None:
+            if host.name in workload.machines:
+                act()
+
+        await self._in_memory.request("PUT", f"/machines/{host.name}/{part}", start)
 
     async def _authority(self, context: Context, purpose: str) -> KeyPair | None:
         secret = await self._keychain.secret(context.cluster, purpose)

@@ -18,8 +18,8 @@ EndState = Counter[str]
 _SUFFIX: Final = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5}(?![a-z0-9])")
 _UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
-_ADDRESS: Final = re.compile(r"\b127(\.\d{1,3}){3}\b")
-"""The address of a simulated cluster, which follows from a UID."""
+_ADDRESS: Final = re.compile(r"\b(?:127(?:\.\d{1,3}){3}|172\.18(?:\.\d{1,3}){2})\b")
+"""The address of a simulated cluster, which follows from a UID, or of a container."""
 _HASH: Final = re.compile(r"\b\d{6,}\b|\b[0-9a-f]{32,}\b")
 
 DROPPED: Final = frozenset(
@@ -54,7 +54,8 @@ SECRET: Final = frozenset(("data", "token", "caCertHashes"))
 def end_state(world: World) -> EndState:
     """Return the stored objects at the end of a run."""
     objects: EndState = Counter()
-    dropped = DROPPED if world.provider is None else DROPPED | ASSIGNED
+    has_own_names = world.provider is not None or world.engine is not None
+    dropped = DROPPED | ASSIGNED if has_own_names else DROPPED
     for kind, resource in world.resources.items():
         for document in world.documents(resource):
             if kind == "MachineSet" and not document["spec"].get("replicas"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64decode
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 from kapy._aio.clock import Clock
@@ -17,17 +17,37 @@ from kapy.apiserver.server import Server
 from kapy.apiserver.store.watch_cache import WriteEvent
 from kapy.kube import Document, Key
 from kapy.kube.names import SECRETS, Resource
-from kapy.providers.inmemory import InMemoryClusters
+from kapy.providers.docker.containers import load_balancer_container
 from kapy.providers.inmemory.workload.cluster import Host, Milestones, WorkloadCluster
 from kapy.providers.inmemory.workload.kubeadm import Settings
 from kapy.sdk import Endpoint
 from kapy.testing.cloud.boot import Boot, boot_of
 from kapy.testing.simulation.backups import Backups
-from kapy.testing.simulation.custom_provider import CustomProvider
+from kapy.testing.simulation.container_engine import SimulatedEngine
 
 BOOT_SECONDS: Final = 2.0
 _JOIN_AGAIN: Final = 1.0
 _OWNER: Final = "cluster.x-k8s.io/cluster-name"
+
+
+class Clusters(Protocol):
+    """The workload clusters of a cloud."""
+
+    def get(self, cluster: Key) -> WorkloadCluster | None:
+        """Return the workload cluster of a Cluster."""
+        ...
+
+    def open(self, cluster: Key, uid: str, endpoint: Endpoint) -> WorkloadCluster:
+        """Return the workload cluster of a Cluster; open it if there is none."""
+        ...
+
+    def drop(self, cluster: Key) -> None:
+        """Delete a cluster."""
+        ...
+
+    def workloads(self) -> list[WorkloadCluster]:
+        """Return all workload clusters."""
+        ...
 
 
 class Surroundings(Protocol):
@@ -39,7 +59,7 @@ class Surroundings(Protocol):
     resources: Mapping[str, Resource]
 
     @property
-    def cloud(self) -> InMemoryClusters:
+    def cloud(self) -> Clusters:
         """The workload clusters."""
         ...
 
@@ -53,12 +73,13 @@ class Surroundings(Protocol):
 
 
 class MachineBoot:
-    """Follows the objects of a provider, and boots and ends machines."""
+    """Follows the objects of a provider, and boots and ends machines. cluster, machine: its
+    kinds."""
 
-    def __init__(self, world: Surroundings, provider: CustomProvider) -> None:
+    def __init__(self, world: Surroundings, cluster: Resource, machine: Resource) -> None:
         self._world = world
-        self._cluster = provider.cluster.resource
-        self._machine = provider.machine.resource
+        self._cluster = cluster
+        self._machine = machine
         self._booted: dict[str, str] = {}  # by name of the object, its uid
 
     def follow(self) -> None:
@@ -102,12 +123,12 @@ class MachineBoot:
         # A timer, as it simulates time that a real machine would take.
         await asyncio.sleep(BOOT_SECONDS)
         machine, data = self._boot_data(document)
-        name, provider_id = document["metadata"]["name"], document["spec"]["providerID"]
+        name, provider_id = document["metadata"]["name"], document["spec"].get("providerID", "")
         boot = boot_of(data, hostname=name, instance_id=provider_id.rpartition("/")[2])
         host = Host(
             boot.name,
             document["metadata"]["uid"],
-            boot.provider_id or provider_id,
+            boot.provider_id or self._node_provider_id(provider_id),
             machine["spec"].get("version", ""),
             boot.control_plane,
         )
@@ -138,12 +159,64 @@ class MachineBoot:
         workload.start_node(host)
         if boot.authority is None:
             return
-        workload.register(host.name)
+        self._register(workload, host)
         workload.start_etcd(host, boot.etcd_authority, boot.text)
         settings = Settings(
             workload.key.name, host.version, workload.url, boot.authority.certificate
         )
         workload.start_api_server(host, boot.authority, settings, boot.text)
+
+    def _node_provider_id(self, provider_id: str) -> str:
+        """Return the provider ID with which a kubelet registers its Node."""
+        return provider_id
+
+    def _register(self, workload: WorkloadCluster, host: Host) -> None:
+        """Add a machine to the load balancer, which a cloud does by itself."""
+        workload.register(host.name)
+
+
+class ContainerBoot(MachineBoot):
+    """Boots machines that are containers of an engine, when kubeadm runs in them."""
+
+    def follow_engine(self, engine: SimulatedEngine) -> None:
+        """Begin to follow the containers of an engine, and the management cluster."""
+        engine.boot, engine.removed = self._run_kubeadm, self._on_removal
+        engine.balanced = self._on_balance
+        self.follow()
+
+    def _on_machine(self, event: WriteEvent) -> None:
+        """Do nothing: the engine tells of machines."""
+
+    def _node_provider_id(self, provider_id: str) -> str:
+        """Return none: the controller of the machine gives it to the Node."""
+        del provider_id
+        return ""
+
+    def _register(self, workload: WorkloadCluster, host: Host) -> None:
+        """Do nothing: the load balancer is a container with a configuration."""
+
+    async def _run_kubeadm(self, name: str) -> None:
+        machines = self._world.documents(self._machine)
+        document = next(
+            (machine for machine in machines if machine["metadata"]["name"] == name), None
+        )
+        if document is not None:
+            self._booted[name] = str(document["metadata"]["uid"])
+            await self._boot(document)
+
+    def _on_removal(self, name: str) -> None:
+        self._booted.pop(name, None)
+        for workload in self._world.cloud.workloads():
+            if name in workload.machines:
+                workload.remove(name)
+
+    def _on_balance(self, name: str, members: Sequence[str]) -> None:
+        for workload in self._world.cloud.workloads():
+            if load_balancer_container(workload.key.name) == name:
+                for machine in workload.machines.keys() - set(members):
+                    workload.deregister(machine)
+                for machine in members:
+                    workload.register(machine)
 
 
 def _cluster_of(document: Document) -> Key:

@@ -58,6 +58,7 @@ class MemoryEngine(Engine, Generic[C]):
     async def containers(
         self, labels: Mapping[str, str] | None = None, *, name: str = ""
     ) -> Sequence[Container]:
+        del name
         self.check_answers()
         return [
             container.record
@@ -89,6 +90,7 @@ class MemoryEngine(Engine, Generic[C]):
         environment: Mapping[str, str] | None = None,
         privileged: bool = True,
     ) -> CommandResult:
+        del environment
         self.check_answers()
         content = stdin if isinstance(stdin, bytes) else stdin.read()
         return await self.carry_out(name, command, content, privileged=privileged)

@@ -91,6 +91,7 @@ class ManagerState:
         self.workload_down_until = -1.0
         self.workload_silent_until = -1.0
         self.hooks_down_until = -1.0
+        self.cloud_down_until = -1.0
         self.clock_error = timedelta()
 
 

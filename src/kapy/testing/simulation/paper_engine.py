@@ -22,7 +22,7 @@ from kapy.containers import (
 from kapy.containers.errors import request_error
 from kapy.kube.boot import STARTED, SUCCEEDED
 from kapy.providers.docker.boot_log import WITH_LOG
-from tests.containers.memory_engine import MemoryEngine
+from kapy.testing.simulation.memory_engine import MemoryEngine
 
 BOOT_TIME = 3.0
 KUBEADM_TIME = 5.0
@@ -159,6 +159,7 @@ class PaperEngine(MemoryEngine[PaperContainer]):
         since: float = 0.0,
         timestamps: bool = False,
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        del follow, tail, since, timestamps
         return self._output(name)
 
     @asynccontextmanager
@@ -181,6 +182,7 @@ class PaperEngine(MemoryEngine[PaperContainer]):
     async def carry_out(
         self, name: str, command: Sequence[str], content: bytes, *, privileged: bool
     ) -> CommandResult:
+        del privileged
         if tuple(command[: len(WITH_LOG)]) == WITH_LOG:
             entry, *command = command[len(WITH_LOG) :]
             self.known(name).logged.append(entry)
@@ -227,6 +229,7 @@ class PaperEngine(MemoryEngine[PaperContainer]):
         return image in self.registry
 
     async def take_in(self, image: str, login: Mapping[str, str] | None) -> None:
+        del login
         await asyncio.sleep(2)
         if image in self.registry:
             self.images.add(image)

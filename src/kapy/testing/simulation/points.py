@@ -28,6 +28,7 @@ class PointKind(Enum):
     EVENT = "e"
     WORKLOAD = "k"
     HOOK = "h"
+    CLOUD = "c"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -60,7 +61,7 @@ class FaultKind:
 
 
 _W, _R, _E = PointKind.WRITE, PointKind.READ, PointKind.EVENT
-_K, _H = PointKind.WORKLOAD, PointKind.HOOK
+_K, _H, _C = PointKind.WORKLOAD, PointKind.HOOK, PointKind.CLOUD
 
 
 def _kind(name: str, text: str, *points: PointKind) -> FaultKind:
@@ -114,6 +115,15 @@ FAULT_KINDS: Final[Mapping[str, FaultKind]] = {
         _kind("hook-failed", "the extension answered 500", _H),
         _kind("hook-refused", "the extension answered that it failed", _H),
         _kind("hook-nonsense", "the extension answered what cannot be read", _H),
+        _kind("cloud-crash-before", "the manager ended before it asked the cloud", _C),
+        _kind("cloud-crash-after", "the manager ended after the cloud had carried it out", _C),
+        _kind("cloud-lost-request", "the request to the cloud was lost", _C),
+        _kind("cloud-lost-reply", "the cloud carried it out, and its reply was lost", _C),
+        _kind("cloud-late", "the request timed out, and was carried out a minute later", _C),
+        _kind("cloud-slow", "the cloud answered after 20 seconds", _C),
+        _kind("cloud-failed", "the cloud answered with an error, and did nothing", _C),
+        _kind("cloud-half-failed", "the cloud carried it out, and answered with an error", _C),
+        _kind("cloud-down", "the cloud did not answer for a minute", _C),
     )
 }
 
@@ -136,7 +146,7 @@ def fault_kind(name: str) -> FaultKind:
     return FAULT_KINDS[name]
 
 
-_FAULT: Final = re.compile(r"([a-z-]+)@([a-z-]+):([wrekh])([1-9][0-9]{0,8})")
+_FAULT: Final = re.compile(r"([a-z-]+)@([a-z-]+):([wrekhc])([1-9][0-9]{0,8})")
 
 
 def parse_fault(text: str) -> Fault:

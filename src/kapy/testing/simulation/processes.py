@@ -29,6 +29,7 @@ from kapy.kube.http import Transport
 from kapy.kube.pki import Algorithm, new_key
 from kapy.providers.docker import Host
 from kapy.providers.inmemory import InMemoryClusters
+from kapy.testing.simulation.container_engine import EngineNetwork, SimulatedEngine
 from kapy.testing.simulation.custom_provider import Instance
 from kapy.testing.simulation.election import Watched, elector_of
 from kapy.testing.simulation.event_loop import PROCESS
@@ -61,10 +62,6 @@ class SmallKeys(PrivateKeyPool):
         return new_key("ECDSA-P256")
 
 
-def _no_engine() -> Engine:
-    raise EngineUnreachable("a simulation reaches no container engine")
-
-
 @dataclass(frozen=True, slots=True)
 class Machinery:
     """The environment of all processes. transport: the API server. spawn: starts a task.
@@ -85,6 +82,7 @@ class Machinery:
     replicas: int = 1
     leaders: Callable[[str, list[str]], None] = lambda _, __: None
     gates: FeatureGates = EMBEDDED_GATES
+    engine: SimulatedEngine | None = None
 
 
 class ManagerProcess:
@@ -173,10 +171,16 @@ class ManagerProcess:
             connect=self._connect,
             pods=lambda _: self,
             in_memory=shared.in_memory,
-            containers=Host(_no_engine, {}),
+            containers=Host(self._open_engine, {}),
         )
         config = ControllerConfig(manager=runtime.options)
         return PROGRAMS[name].add(runtime, config, connections)
+
+    def _open_engine(self) -> Engine:
+        """Connect to the container engine. Raises EngineUnreachable."""
+        if self._shared.engine is None:
+            raise EngineUnreachable("this simulation has no container engine")
+        return EngineNetwork(self._shared.engine, self, self._shared.network)
 
     def _counting(self, controller: Controller) -> Callable[[Reconcile], Reconcile]:
         counts = self._shared.reconciled

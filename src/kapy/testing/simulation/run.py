@@ -152,6 +152,7 @@ async def _play(
         scenario.extension,
         scenario.replicas,
         scenario.control_plane,
+        has_containers=scenario.has_containers,
     )
     outcome = Outcome(scenario.name, seed)
     try:
@@ -249,6 +250,8 @@ def _cloud(world: World) -> Sequence[str] | None:
     inventories = [
         instance.inventory for instance in world.added.values() if instance.inventory is not None
     ]
+    if world.engine is not None:
+        inventories.append(world.engine.inventory)
     if not inventories:
         return None
     return sorted(str(name) for inventory in inventories for name in inventory())

@@ -63,7 +63,7 @@ def _text(world: World, document: Document) -> str:
 
 def _is_comparable(world: World, fault: Fault | None) -> bool:
     """Return whether all that matters is seen: not what a provider or an extension remembers."""
-    if world.added or world.extension is not None or world.replicas > 1:
+    if world.added or world.engine or world.extension is not None or world.replicas > 1:
         return False
     return fault is None or fault.kind in _COMPARED
 

@@ -16,6 +16,7 @@ from kapy.kube.http import ADMIN
 from kapy.kube.names import Resource
 from kapy.testing.simulation.administrator import follow_reports
 from kapy.testing.simulation.backups import Loss
+from kapy.testing.simulation.container_engine import in_containers
 from kapy.testing.simulation.outside_faults import set_node_ready
 from kapy.testing.simulation.world import World
 
@@ -125,6 +126,8 @@ class User:
         documents = list(yaml.load_all(objects)) if isinstance(objects, str) else list(objects)
         if (provider := self.world.provider) is not None:
             documents = provider.in_place_of_in_memory(documents)
+        if self.world.engine is not None:
+            documents = in_containers(documents)
         if (plane := self.world.control_plane) is not None:
             documents = plane.in_place_of_kubeadm(documents)
         self.world.trace.add("user", does="apply", objects=len(documents))

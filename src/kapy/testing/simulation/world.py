@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 from kapy._aio.clock import Clock, loop_clock
 from kapy._aio.services import run_services
@@ -20,21 +20,25 @@ from kapy.apps.definitions import install_definitions
 from kapy.apps.settings import EMBEDDED_GATES
 from kapy.client.client import Client
 from kapy.kube import Document, Key
+from kapy.kube.errors import ServerError, Unreachable
 from kapy.kube.http import ADMIN
 from kapy.kube.names import SECRETS, Resource
 from kapy.providers.inmemory import InMemoryClusters
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
 from kapy.sdk import Endpoint
 from kapy.testing.simulation.backups import Backups, Loss
+from kapy.testing.simulation.cloud_network import CloudNetwork
+from kapy.testing.simulation.container_engine import SimulatedEngine
 from kapy.testing.simulation.coverage import state_of
 from kapy.testing.simulation.custom_provider import PROVIDER, CustomProvider, Instance
 from kapy.testing.simulation.etcd import DurableEtcd
+from kapy.testing.simulation.event_loop import PROCESS
 from kapy.testing.simulation.extension import NewExtension
 from kapy.testing.simulation.foreign_control_plane import FOREIGN, ForeignControlPlane
-from kapy.testing.simulation.machine_boot import MachineBoot
+from kapy.testing.simulation.machine_boot import ContainerBoot, MachineBoot
 from kapy.testing.simulation.network import Decide, Network
 from kapy.testing.simulation.outside_faults import OutsideFaults
-from kapy.testing.simulation.processes import MANAGERS, Machinery, Manager
+from kapy.testing.simulation.processes import MANAGERS, Machinery, Manager, ManagerProcess
 from kapy.testing.simulation.trace import Trace
 
 RESOURCES: Final[Mapping[str, Resource]] = {
@@ -50,17 +54,31 @@ HISTORY: float = 1 << 40
 EXTENSION_GATES: Final = replace(EMBEDDED_GATES, runtime_sdk=True, in_place_updates=True)
 """The gates of a management cluster with an extension."""
 
+T = TypeVar("T")
+
 
 class Cloud(InMemoryClusters):
     """The infrastructure: it outlives its manager. opened: called with each new cluster."""
 
-    def __init__(self, clock: Clock, seed: int) -> None:
+    def __init__(self, clock: Clock, seed: int, network: Network) -> None:
         super().__init__(clock=clock, seed=seed)
+        self._network = network
         self.opened: list[Callable[[WorkloadCluster], None]] = []
 
     def workloads(self) -> list[WorkloadCluster]:
         """Return all workload clusters."""
         return list(self._clusters.values())
+
+    async def request(self, verb: str, path: str, act: Callable[[], T]) -> T:
+        """Carry out a request of the running process, which may be slow or fail."""
+
+        async def carry_out() -> T:
+            return act()
+
+        process = PROCESS.get()
+        assert isinstance(process, ManagerProcess)
+        network = CloudNetwork(process, self._network, Unreachable, ServerError, is_far=False)
+        return await network.request(verb, path, carry_out)
 
     def open(self, cluster: Key, uid: str, endpoint: Endpoint) -> WorkloadCluster:
         """Return the workload cluster of a Cluster; open it if there is none."""
@@ -85,7 +103,8 @@ class World:
     since when Nodes fail, by name. progress: of the user, in a text. texts: of objects without
     names and times, by uid and resourceVersion. is_lost: too many rules are broken to go on.
     replicas: processes of each manager. leaders: who led at the same time. clock_jump: what all
-    clocks have jumped ahead. reports: what a scenario found wrong in a move.
+    clocks have jumped ahead. engine: of containers, None if no machine is one. reports: what a
+    scenario found wrong in a move.
     """
 
     def __init__(
@@ -96,6 +115,8 @@ class World:
         extension: NewExtension | None = None,
         replicas: int = 1,
         control_plane: ForeignControlPlane | None = None,
+        *,
+        has_containers: bool = False,
     ) -> None:
         self.replicas = replicas
         self.leaders: list[str] = []
@@ -117,7 +138,7 @@ class World:
         self._began = self._loop.time()
         self.trace = Trace(self.now)
         self.network = Network(seed, self.trace, decide, self.clock)
-        self.cloud = Cloud(self.clock, seed)
+        self.cloud = Cloud(self.clock, seed, self.network)
         self.added = self._new_instances()
         rules = AdmissionRules(self.gates)
         self.server = Server.open(
@@ -136,8 +157,8 @@ class World:
         self.is_lost = False
         self.managers: dict[str, Manager] = {}
         self.reconciled: dict[str, int] = {}
-        if provider is not None:
-            MachineBoot(self, provider).follow()
+        self.engine = SimulatedEngine() if has_containers else None
+        self._boot_machines()
         self.outside = OutsideFaults(
             self.backups,
             self.server.store,
@@ -150,6 +171,15 @@ class World:
         self.network.surroundings = self.outside
         self._group: asyncio.TaskGroup | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+
+    def _boot_machines(self) -> None:
+        """Boot the machines of a provider of one's own, or of the container engine."""
+        if self.provider is not None:
+            kinds = self.provider.cluster.resource, self.provider.machine.resource
+            MachineBoot(self, *kinds).follow()
+        if self.engine is not None:
+            boot = ContainerBoot(self, RESOURCES["DevCluster"], RESOURCES["DevMachine"])
+            boot.follow_engine(self.engine)
 
     def _new_instances(self) -> dict[str, Instance]:
         added = {}
@@ -217,6 +247,7 @@ class World:
             replicas=self.replicas,
             leaders=self._on_leaders,
             gates=self.gates,
+            engine=self.engine,
         )
         self.network.spawn = self.spawn
         self.network.describe_state = lambda: state_of(

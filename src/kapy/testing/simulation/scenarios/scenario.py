@@ -18,7 +18,7 @@ class Scenario:
     may take at most. provider: takes the place of the in-memory one. share: `make exhaustive` tries
     one point in so many. extension: returns the extension of a run, and opens the gates for it.
     replicas: processes of each manager, of which one leads. control_plane: takes the place of
-    kubeadm's.
+    kubeadm's. has_containers: whether machines are containers of a simulated engine.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Scenario:
     extension: NewExtension | None = None
     replicas: int = 1
     control_plane: ForeignControlPlane | None = None
+    has_containers: bool = False
 
     @property
     def options(self) -> str:
