@@ -30,6 +30,8 @@ _ENDS = re.compile(
     r"(?<=[.!?:])[\"')*_]*\s+(?=\W*[A-Z])|(?<=[.!?:])[\"')*_]*\n|\n\s*\n|\n\s*(?:[-*|]|\d+\.)\s"
 )
 _LABEL = re.compile(r"(?:^|[.!?…][\"')`]* )((?:[a-z]\w*, )*[a-z]\w*): (?=\S)")
+# Strings, the docstrings among them: a file without a label in any of them is not parsed.
+_STRING = re.compile(r"\"\"\"(.*?)\"\"\"|\"([^\"\n]+)\"", re.DOTALL)
 _CODE = re.compile(r"``?[^`]*``?")
 _RULES = ("noqa", "type:", "pragma", "!")
 
@@ -70,6 +72,8 @@ def unknown_labels(path: str, text: str) -> Iterator[Place]:
 
     A name exists if the code of the class or function contains it, also as a keyword or a string.
     """
+    if not any(next(_labels("".join(parts)), "") for parts in _STRING.findall(text)):
+        return
     for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             continue
