@@ -28,7 +28,7 @@ SOAK: Final = bool(os.environ.get("KAPY_SOAK"))
 DAYS: Final = int(os.environ.get("KAPY_SOAK_DAYS") or (400 if SOAK else 16))
 """Days with a change each; `make soak` takes 400, in which every certificate is renewed."""
 YEARS: Final = 9.5 if SOAK else 3.5
-"""Years of rest. `make soak` takes nearly the ten after which the authority of a cluster expires."""
+"""Years of rest. `make soak` takes nearly ten, after which the authority of a cluster expires."""
 VISITS: Final = 4
 """Changes in a year of the long run."""
 BLOCKS: Final = 200
