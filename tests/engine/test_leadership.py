@@ -22,7 +22,7 @@ from kapy.engine.leadership import (
     LostLeadership,
     NotLeading,
 )
-from kapy.engine.leases import lease_of
+from kapy.engine.leases import ObservedLease, lease_of
 from kapy.kube import Document, Key
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import ADMIN, Reply, Request
@@ -349,3 +349,23 @@ async def test_a_program_that_fails_gives_the_lease_up_and_its_failure_is_report
 def test_contradictory_lease_durations_are_refused() -> None:
     with pytest.raises(ValueError, match="longer than"):
         LeaderElectionConfig(lease=LEASE, identity="one", duration=10, renew_deadline=10)
+
+
+async def test_a_lease_of_a_restored_server_counts_as_renewed() -> None:
+    """Its versions are lower; an event with such a version is only late."""
+    observed = ObservedLease()
+    observed.observe(held_lease(version=900), is_current=True)
+    await asyncio.sleep(14.0)
+    assert not observed.observe(held_lease(version=899))
+    assert observed.remaining(15.0) == pytest.approx(1.0)
+    assert observed.observe(held_lease(version=12), is_current=True)
+    assert observed.remaining(15.0) == pytest.approx(15.0)
+    await asyncio.sleep(14.0)
+    assert not observed.observe(held_lease(version=12), is_current=True)
+    assert observed.remaining(15.0) == pytest.approx(1.0)
+
+
+def held_lease(*, version: int) -> Document:
+    lease = lease_of(LEASE, {"holderIdentity": "a", "leaseDurationSeconds": 15}, {})
+    lease["metadata"]["resourceVersion"] = str(version)
+    return lease

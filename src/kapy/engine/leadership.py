@@ -223,10 +223,11 @@ class LeaderElector:
         except NotFound:
             spec = self._spec(acquired=self._clock(), transitions=0)
             lease = lease_of(self.terms.lease, spec, self.terms.labels)
-            self._seen.observe(await self._in_time(self._client.create(LEASES, lease)))
+            created = await self._in_time(self._client.create(LEASES, lease))
+            self._seen.observe(created, is_current=True)
             self._record_renewal(*request_time)
             return True
-        self._seen.observe(lease)
+        self._seen.observe(lease, is_current=True)
         holder = self._seen.holder
         if holder != self.terms.identity and self._seen.remaining(self.terms.duration) > 0:
             return False
@@ -235,7 +236,7 @@ class LeaderElector:
             transitions += 1
         spec = self._spec(acquired=self._clock(), transitions=transitions)
         update = self._client.update(LEASES, {**lease, "spec": spec})
-        self._seen.observe(await self._in_time(update))
+        self._seen.observe(await self._in_time(update), is_current=True)
         self._record_renewal(*request_time)
         return True
 
@@ -301,7 +302,8 @@ class LeaderElector:
             metadata = lease["metadata"]
             there = metadata.get("annotations") or {}
             changed["metadata"] = {**metadata, "annotations": {**there, **annotations}}
-        self._seen.observe(await self._in_time(self._client.update(LEASES, changed)))
+        written = await self._in_time(self._client.update(LEASES, changed))
+        self._seen.observe(written, is_current=True)
 
     async def _in_time(self, request: Awaitable[Document]) -> Document:
         """The answer to a request. Raises RequestTimeout, ApiError and Unreachable."""
@@ -323,7 +325,8 @@ class LeaderElector:
                 spec = lease.get("spec") or {}
                 if spec.get("holderIdentity") == self.terms.identity:
                     free = released_lease(lease, self._clock())
-                    self._seen.observe(await self._client.update(LEASES, free))
+                    written = await self._client.update(LEASES, free)
+                    self._seen.observe(written, is_current=True)
                     log.info("%s gave lease %s up", self.terms.identity, self.terms.lease)
         except (ApiError, Unreachable, TimeoutError) as error:
             # The next leader waits for the Lease's duration, as after a crash.

@@ -42,12 +42,17 @@ class ObservedLease:
         self._since = 0.0
         self._given_up = asyncio.Event()
 
-    def observe(self, lease: Document) -> bool:
+    def observe(self, lease: Document, *, is_current: bool = False) -> bool:
         """Record an observed Lease; return whether it is new. Only a changed Lease shows that its
         holder lives.
+
+        is_current: whether it is the answer to a request, not an event that may be late. An older
+        version is then that of a server that was restored from a backup.
         """
-        if self.lease is not None and version_of(lease) <= version_of(self.lease):
-            return False
+        if self.lease is not None:
+            version, last_version = version_of(lease), version_of(self.lease)
+            if version == last_version or (version < last_version and not is_current):
+                return False
         spec = lease.get("spec") or {}
         self.lease = lease
         self.holder = spec.get("holderIdentity") or ""

@@ -84,6 +84,12 @@ CORPUS: Final = (
         "a machine of a pool whose creation is not known yet has a name",
     ),
     Entry(
+        "leaders",
+        20062,
+        "restored@core:w3",
+        "a candidate took the Lease of a leader whose renewals had lower versions",
+    ),
+    Entry(
         "docker-scale",
         0,
         "cloud-failed@infrastructure:c15",
