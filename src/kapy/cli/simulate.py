@@ -233,7 +233,7 @@ def _play(
         for item, count in baseline.points.items()
         if not managers or item[0] in managers
     }
-    chosen = _faults_of(faults, seed, points)
+    chosen = _faults_of(scenario, faults, seed, points)
     outcome = run(scenario, seed, chosen, baseline=baseline, until=until)
     if trace is not None:
         _write_trace(trace, outcome)
@@ -251,7 +251,9 @@ def _play(
     return 1
 
 
-def _faults_of(text: str, seed: int, points: Mapping[tuple[str, str], int]) -> tuple[Fault, ...]:
+def _faults_of(
+    scenario: Scenario, text: str, seed: int, points: Mapping[tuple[str, str], int]
+) -> tuple[Fault, ...]:
     """Return the faults of a run. Raises BadFault."""
     from kapy.testing.simulation.points import parse_faults
     from kapy.testing.simulation.random_faults import random_faults
@@ -259,7 +261,7 @@ def _faults_of(text: str, seed: int, points: Mapping[tuple[str, str], int]) -> t
     if text == "none":
         return ()
     if has_only_digits(text):
-        return random_faults(seed, int(text), points)
+        return random_faults(seed, int(text), points, without=scenario.without)
     return parse_faults(text)
 
 

@@ -58,6 +58,15 @@ class Backups:
         """Keep no backup of an earlier time."""
         self._written.clear()
 
+    def rewind(self) -> None:
+        """Let the server be that of a backup without any loss; the kept writes have its count of
+        resourceVersions, too."""
+        self._written = deque(
+            written._replace(before=None if written.before is None else older(written.before))
+            for written in self._written
+        )
+        rewind(self._store)
+
     def _on_write(self, event: WriteEvent) -> None:
         if self.is_undoing:
             return
@@ -108,6 +117,12 @@ class Backups:
         )
 
 
+def older(document: Document) -> Document:
+    """Return an object with a lower resourceVersion."""
+    version = int(document["metadata"]["resourceVersion"]) - BACK
+    return {**document, "metadata": {**document["metadata"], "resourceVersion": str(version)}}
+
+
 def rewind(store: Store) -> None:
     """Let a store be that of a restored backup: it has the same objects, lower resourceVersions,
     no history, and no watch goes on."""
@@ -116,9 +131,7 @@ def rewind(store: Store) -> None:
             for name, stored in objects.items():
                 document = stored.document
                 assert document is not None
-                version = int(document["metadata"]["resourceVersion"]) - BACK
-                metadata = {**document["metadata"], "resourceVersion": str(version)}
-                objects[name] = StoredObject({**document, "metadata": metadata})
+                objects[name] = StoredObject(older(document))
         for watcher in list(table.watchers):
             watcher.close()
     store.set_revision(store.revision - BACK)

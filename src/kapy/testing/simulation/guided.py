@@ -89,7 +89,8 @@ class Exploration:
 
     def _draw(self, scenario: Scenario, seed: int, count: int) -> tuple[Fault, ...]:
         points = undisturbed_run(scenario, seed).points
-        return random_faults(self._random.getrandbits(32), count, points)
+        seed_of_faults = self._random.getrandbits(32)
+        return random_faults(seed_of_faults, count, points, without=scenario.without)
 
     def _changed(self, run: Interesting) -> Interesting:
         """Return a run with one fault more, less, or in place of another one."""

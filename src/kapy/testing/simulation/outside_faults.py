@@ -9,7 +9,6 @@ from typing import Final
 
 from kapy._aio.clock import Clock
 from kapy.api.times import stamp
-from kapy.apiserver.store.store import Store
 from kapy.kube.names import NODES
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
 from kapy.testing.simulation.backups import Backups, Loss, rewind
@@ -30,14 +29,12 @@ class OutsideFaults:
     def __init__(
         self,
         backups: Backups,
-        store: Store,
         workloads: Callable[[], list[WorkloadCluster]],
         clock: Clock,
         trace: Trace,
         spawn: Callable[[Callable[[], Awaitable[None]]], None],
     ) -> None:
         self._backups = backups
-        self._store = store
         self.on_loss: list[Callable[[Loss], None]] = []
         self._workloads = workloads
         self._clock = clock
@@ -46,7 +43,7 @@ class OutsideFaults:
 
     def restore_server(self) -> None:
         """Restore the management cluster's API server from a backup: resourceVersions go back."""
-        rewind(self._store)
+        self._backups.rewind()
 
     def restore_backup(self) -> None:
         """Restore the management cluster's API server from a backup of some seconds ago."""

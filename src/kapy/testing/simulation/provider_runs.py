@@ -19,9 +19,6 @@ from kapy.testing.simulation.story import replay_command
 PLAYED: Final = ("create", "scale-workers", "upgrade-workers", "heal-worker", "delete")
 """The scenarios of each seed."""
 FAULTS: Final = 3
-UNFENCED: Final = "second-leader"
-"""A second process without an election: one may create in the cloud what the other has just
-deleted, and no provider can prevent that. Managers elect a leader."""
 
 _DONE, _ONCE, _GONE = "infra-machine/initialized", "infra-machine/once", "infra-machine/deletion"
 _RULES: Final = {"cloud": _ONCE, "never-back": _ONCE, "no-orphan": _GONE, "finalizers": _GONE}
@@ -82,8 +79,7 @@ def _verdicts(
         ),
     )
     own = {point: count for point, count in points.items() if point[0] == PROVIDER}
-    drawn = random_faults(seed, FAULTS, own)
-    faults = tuple(fault for fault in drawn if fault.kind != UNFENCED)
+    faults = random_faults(seed, FAULTS, own)
     yield run_apart(scenario, seed, faults, undisturbed_run(scenario, seed))
 
 

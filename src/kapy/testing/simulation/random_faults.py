@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from random import Random
+from typing import Final
 
 from kapy.testing.simulation.points import FAULT_KINDS, Fault, Point, PointKind
 
+UNFENCED: Final = {
+    ("second-leader", "infrastructure"),
+    ("second-leader", "provider"),
+}
+"""Faults of managers that are not drawn. Two processes without an election work with a cloud: one
+may create there what the other has just deleted, and no provider can prevent that."""
+
 
 def random_faults(
-    seed: int, count: int, points: Mapping[tuple[str, str], int]
+    seed: int,
+    count: int,
+    points: Mapping[tuple[str, str], int],
+    *,
+    without: Collection[str] = (),
 ) -> tuple[Fault, ...]:
     """Return as many faults as wanted, each at another point.
 
-    points: how many points the undisturbed run has, by manager and letter. Each kind of fault is as
-    likely as any other.
+    points: how many points the undisturbed run has, by manager and letter. without: kinds that are
+    not drawn. Each other kind of fault is as likely as any other.
     """
     random = Random(f"{seed}/faults")
     places = {
         kind: [
             (manager, letter)
             for manager, letter in sorted(points)
-            if PointKind(letter) in FAULT_KINDS[kind].points
+            if PointKind(letter) in FAULT_KINDS[kind].points and (kind, manager) not in UNFENCED
         ]
-        for kind in sorted(FAULT_KINDS)
+        for kind in sorted(FAULT_KINDS.keys() - set(without))
     }
     possible = [kind for kind, kind_places in places.items() if kind_places]
     faults: dict[Point, Fault] = {}

@@ -161,7 +161,6 @@ class World:
         self._boot_machines()
         self.outside = OutsideFaults(
             self.backups,
-            self.server.store,
             self.cloud.workloads,
             self.network.workload_clock,
             self.trace,

@@ -95,5 +95,6 @@ MOVED: Final = (
         _plain_1_1,
         300,
         share=4,
+        without=frozenset(("backup-restored",)),
     ),
 )

@@ -19,6 +19,7 @@ class Scenario:
     one point in so many. extension: returns the extension of a run, and opens the gates for it.
     replicas: processes of each manager, of which one leads. control_plane: takes the place of
     kubeadm's. has_containers: whether machines are containers of a simulated engine.
+    without: kinds of fault that are not drawn.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Scenario:
     replicas: int = 1
     control_plane: ForeignControlPlane | None = None
     has_containers: bool = False
+    without: frozenset[str] = frozenset()
 
     @property
     def options(self) -> str:
