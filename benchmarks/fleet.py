@@ -96,12 +96,13 @@ class Fleet:
     async def create(self, shape: Shape, names: Sequence[str]) -> list[float]:
         """Create clusters at once and wait for all; answers the seconds that each one took."""
         came: dict[str, float] = {}
+        wanted = set(names)
 
         def is_as_wanted(document: Document) -> bool:
             name = document["metadata"]["name"]
-            if name in names and name not in came and is_complete(document):
+            if name in wanted and name not in came and is_complete(document):
                 came[name] = time.perf_counter()
-            return len(came) == len(names)
+            return len(came) == len(wanted)
 
         async with asyncio.TaskGroup() as group:
             waiting = group.create_task(self.until(CLUSTERS, is_as_wanted))
