@@ -338,6 +338,19 @@ async def test_an_error_has_its_retry_after() -> None:
 
 
 @pytest.mark.sockets
+async def test_a_closed_transport_opens_no_connection() -> None:
+    async with plane() as address:
+        transport = ApiTransport(access(address))
+        assert (await transport(Request("GET", "/api/v1/configmaps"))).status == 200
+        await transport.aclose()
+        for send in (transport, transport.probe):
+            with pytest.raises(Unreachable, match="was closed"):
+                await send(Request("GET", "/version"))
+        assert transport._session is None
+        assert transport._pulse is None
+
+
+@pytest.mark.sockets
 async def test_a_server_behind_a_proxy_is_reached_through_it() -> None:
     async with plane() as address, proxy() as (url, request):
         there = ApiTransport(replace(access(address), proxy=url))

@@ -63,6 +63,7 @@ _LONG: Final = 1 << 20
 
 class ApiTransport:
     """A connection pool to one server as one user; use it from one event loop, and `aclose` it.
+    Requests after that raise Unreachable: a connection opened by them would stay open.
 
     Credentials that expire are read again in time, and once more if the server refuses them; then
     the refused request, which was not executed, is repeated. A new client certificate requires new
@@ -100,6 +101,7 @@ class ApiTransport:
         self._most = max_bytes
         self._random = random or Random()
         self._session: aiohttp.ClientSession | None = None
+        self._is_closed = False
         self._pulse: ProbeConnection | None = None
         self._headers = CIMultiDict(access.impersonate)
         self._headers.update({"accept": "application/json", "user-agent": f"kapy/{__version__}"})
@@ -166,6 +168,7 @@ class ApiTransport:
         unusual = self._renewal or self._proxy or self._socks
         if unusual or not isinstance(self._tls, ssl.SSLContext):
             return await self(request)
+        self._check_open()
         if self._pulse is None:
             self._pulse = ProbeConnection(self._base, self._tls, self._name, self._headers)
         try:
@@ -181,7 +184,11 @@ class ApiTransport:
         )
 
     async def aclose(self) -> None:
-        """Close all connections."""
+        """Close all connections, and refuse later requests."""
+        self._is_closed = True
+        await self._close_connections()
+
+    async def _close_connections(self) -> None:
         pulse, self._pulse = self._pulse, None
         if pulse is not None:
             pulse.close()
@@ -234,7 +241,7 @@ class ApiTransport:
             if self._access.exec is not None:
                 raise NoCredentials(str(error)) from None
             return  # only one of both files was replaced yet
-        await self.aclose()
+        await self._close_connections()
 
     def _authorize(self) -> None:
         self._headers.pop("authorization", None)
@@ -243,7 +250,13 @@ class ApiTransport:
         elif self._access.basic:
             self._headers["authorization"] = f"Basic {self._access.basic}"
 
+    def _check_open(self) -> None:
+        """Raises Unreachable after `aclose`: a task may still have the transport then."""
+        if self._is_closed:
+            raise Unreachable(f"the connection to {self.host} was closed")
+
     def _open_session(self) -> aiohttp.ClientSession:
+        self._check_open()
         if self._session is None:
             options: dict[str, Any] = {
                 "limit": 0,
