@@ -57,6 +57,23 @@ async def test_a_long_wait_is_reported_with_its_present_reason(
     assert getmessages == ["waiting for b", "waiting for a"]
 
 
+async def test_a_wait_that_makes_progress_is_not_limited() -> None:
+    remaining = 30
+
+    async def work() -> None:
+        nonlocal remaining
+        while remaining > 20:
+            await asyncio.sleep(15)
+            remaining -= 1
+        await asyncio.sleep(1000)
+
+    began = asyncio.get_running_loop().time()
+    with pytest.raises(NotStarted):
+        async with wait_with_limit("parts", limit=60, remaining=lambda: remaining):
+            await work()
+    assert 10 * 15 < asyncio.get_running_loop().time() - began <= 10 * 15 + 60 + 10
+
+
 async def test_a_short_wait_logs_nothing_and_raises_its_errors(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

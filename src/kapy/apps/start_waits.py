@@ -27,19 +27,27 @@ class NotStarted(KapyError):
 
 @asynccontextmanager
 async def wait_with_limit(
-    subject: str | Callable[[], str], *, limit: float = START_TIMEOUT
+    subject: str | Callable[[], str],
+    *,
+    limit: float = START_TIMEOUT,
+    remaining: Callable[[], int] = lambda: 1,
 ) -> AsyncIterator[None]:
-    """Limit the time of the block and report long waits. Raises NotStarted after `limit`
-    seconds.
+    """Limit the time of the block and report long waits. Raises NotStarted after `limit` seconds
+    in which `remaining`, the number of parts that do not work yet, has not become less.
     """
     loop = asyncio.get_running_loop()
-    began = loop.time()
+    began, fewest = loop.time(), 0
     timer: asyncio.TimerHandle
     reported = ""
 
     def tell() -> None:
-        nonlocal timer, reported
+        nonlocal timer, reported, began, fewest
         now = _wait_message(subject)
+        number = remaining()
+        if number < fewest:  # a large fleet takes its time
+            began = loop.time()
+            patience.reschedule(began + limit)
+        fewest = number
         if now != reported:
             log.warning("waiting for %s", now)
         else:
@@ -69,7 +77,7 @@ async def wait_until_working(runtime: Runtime) -> None:
     def what() -> str:
         return f"the objects that controllers read: {'; '.join(unread_resources(runtime))}"
 
-    async with wait_with_limit(what):
+    async with wait_with_limit(what, remaining=lambda: len(runtime.cache.unsynced_resources())):
         await runtime.working.wait()
 
 
