@@ -29,7 +29,7 @@ def fleet_pages(server: Server, clock: Clock, settings: Pages) -> FleetPages:
 
     def namespaces() -> list[str]:
         table = server.store.peek("namespaces")
-        return [] if table is None else [name for _, name, _ in table.heads()]
+        return [] if table is None else list(table.namespaces.get("", ()))
 
     def connect(user: User) -> Client:
         return Client(server.transport(user), field_manager=FIELD_MANAGER)

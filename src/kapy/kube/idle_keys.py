@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import takewhile
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -41,9 +42,9 @@ class IdleKeys(Generic[K]):
         if not self._pass:
             self._marked = dict.fromkeys(everything(), 0)
         self._pass += 1
-        while self._marked:
-            key = next(iter(self._marked))
-            if self._marked[key] >= self._pass - 1:
-                return
-            del self._marked[key]
-            yield key
+        latest = self._pass - 2
+        idle = list(takewhile(lambda key: self._marked[key] <= latest, self._marked))
+        for key in idle:
+            if self._marked.get(key, self._pass) <= latest:  # it may be marked meanwhile
+                del self._marked[key]
+                yield key

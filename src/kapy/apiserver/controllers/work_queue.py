@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import NamedTuple
+from collections import OrderedDict
+from typing import Final, NamedTuple
 
 PATIENCE = 5.0
 """Seconds until the retry of a refused deletion."""
+
+
+AT_ONCE: Final = 32
+"""Keys that are taken before other tasks run: who processes them may never wait."""
 
 
 class ObjectKey(NamedTuple):
@@ -21,8 +26,10 @@ class WorkQueue:
     """A set in order of arrival. A key that is added while it is processed is queued again."""
 
     def __init__(self) -> None:
-        self._places: dict[ObjectKey, None] = {}
+        # A dict takes time for each key that was removed from its front.
+        self._places: OrderedDict[ObjectKey, None] = OrderedDict()
         self._more = asyncio.Event()
+        self._taken = 0
 
     def add(self, place: ObjectKey) -> None:
         """Queue an object."""
@@ -39,9 +46,10 @@ class WorkQueue:
 
     async def get(self) -> ObjectKey:
         """Wait for the oldest key and remove it from the queue."""
+        self._taken += 1
+        if self._taken % AT_ONCE == 0:
+            await asyncio.sleep(0)
         while not self._places:
             self._more.clear()
             await self._more.wait()
-        place = next(iter(self._places))
-        del self._places[place]
-        return place
+        return self._places.popitem(last=False)[0]

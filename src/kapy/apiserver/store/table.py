@@ -179,17 +179,19 @@ class Table:
             for name, stored in self.namespaces.get(item, {}).items()
         }
 
-    def heads(self) -> Iterator[tuple[str, str, Document]]:
-        """Yield namespace, name and metadata (at least uid, owners, finalizers,
-        deletionTimestamp).
+    def head(self, namespace: str, name: str) -> Document | None:
+        """Return the metadata of an object (at least uid, owners, finalizers, deletionTimestamp)
+        without decoding the rest of it, None if it does not exist.
         """
-        for namespace, objects in self.namespaces.items():
-            for name, stored in objects.items():
-                document = stored.document
-                if document is None:
-                    yield namespace, name, msgspec.to_builtins(_head(stored.encoded).metadata)
-                else:
-                    yield namespace, name, document["metadata"]
+        stored = self.namespaces.get(namespace, {}).get(name)
+        if stored is None:
+            return None
+        document = stored.document
+        if document is not None:
+            metadata: Document = document["metadata"]
+            return metadata
+        head: Document = msgspec.to_builtins(_head(stored.encoded).metadata)
+        return head
 
     def find_encoding(self, document: Document) -> bytes:
         """Return the JSON of a current document of this table, b"" if it is not kept."""
