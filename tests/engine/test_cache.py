@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from random import Random
 
 import pytest
 
 from kapy.client.client import Client
 from kapy.engine.cache import Cache, Change
+from kapy.engine.reflector import AT_ONCE
 from kapy.kube import Document, Key
 from kapy.kube.errors import Expired, ServerError, TooManyRequests, Unreachable
 from kapy.kube.names import NODES
@@ -409,3 +411,16 @@ async def test_an_informer_requested_while_the_cache_stops_is_empty() -> None:
         assert not task.done()
         assert cache.informer(NODES).list() == []
     assert len(asyncio.all_tasks()) == 1
+
+
+async def test_other_tasks_run_while_a_watch_that_is_behind_catches_up() -> None:
+    taken: list[int] = []
+    async with running() as here:
+        await here.cache.wait_for_sync()
+        await asyncio.sleep(1)  # the watch is open
+        for number in range(1000):
+            here.server.put(widget(f"widget-{number}"))
+        while len(here.widgets.keys()) < 1000:
+            await asyncio.sleep(0)
+            taken.append(len(here.widgets.keys()))
+    assert max(later - earlier for earlier, later in pairwise([0, *taken])) <= AT_ONCE

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
 from kapy.engine.controller import Controller
 from kapy.engine.result import DONE, Result
-from kapy.engine.worker_slots import MAX_YIELDED, yield_slot
+from kapy.engine.worker_slots import MAX_YIELDED, TurnLimit, yield_slot
 from kapy.kube import Key
 
 WAITERS = [Key("waits", str(number)) for number in range(20)]
@@ -89,3 +90,39 @@ async def test_the_number_of_yielding_workers_is_bounded() -> None:
 async def test_a_yield_outside_of_a_worker_changes_nothing() -> None:
     with yield_slot(), yield_slot(after=1.0):
         await asyncio.sleep(2)
+
+
+async def test_few_reconciles_begin_in_one_turn_of_the_event_loop() -> None:
+    limit, begun = TurnLimit(3), 0
+
+    async def work() -> None:
+        nonlocal begun
+        for _ in range(5):
+            await limit.wait()
+            begun += 1
+            await asyncio.sleep(0)
+
+    counts = [0]
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(work()) for _ in range(20)]
+        while not all(task.done() for task in tasks):
+            await asyncio.sleep(0)
+            counts.append(begun)
+    turns = [later - earlier for earlier, later in pairwise(counts)]
+    assert max(turns) == 3
+    assert sum(turns) == 100
+    assert len(turns) < 40
+
+
+async def test_a_cancelled_worker_takes_no_turn() -> None:
+    limit, begun = TurnLimit(1), []
+
+    async def work(name: str) -> None:
+        await limit.wait()
+        begun.append(name)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = {name: group.create_task(work(name)) for name in "abc"}
+        await asyncio.sleep(0)
+        tasks["b"].cancel()
+    assert begun == ["a", "c"]

@@ -17,7 +17,7 @@ from kapy.engine.failure import describe_error, is_expected, is_transient, retry
 from kapy.engine.own_writes import OF_THIS_RECONCILE, OwnWrites
 from kapy.engine.queue import INITIAL, Queue
 from kapy.engine.result import Result
-from kapy.engine.worker_slots import WorkerSlots, occupy_slot
+from kapy.engine.worker_slots import TurnLimit, WorkerSlots, occupy_slot
 from kapy.kube import Document, Key
 from kapy.kube.renamed import RenamedMember, renamed_arguments
 
@@ -91,6 +91,7 @@ class Controller:
         # Changes of keys that are being reconciled, until it is known who made them.
         self._changes_during_reconcile: dict[Key, list[tuple[Change, Debounce]]] = {}
         self.gate: Gate | None = None
+        self.turns = TurnLimit()  # that of the whole program, if a Runtime runs this
         self.on_resync: Callable[[Key], None] | None = None
         self._predicate: Callable[[Key], bool] | None = None
         self._group: asyncio.TaskGroup | None = None
@@ -270,9 +271,8 @@ class Controller:
         # Before CPython 3.13, a TaskGroup that fails while it is cancelled raises only its failure.
         # A reconcile may finish, but a cancelled worker must end.
         while not this.cancelling():
-            key = queue.take()
+            key = await self._take_key()
             if key is None:
-                await queue.wait_for_key()
                 continue
             gate = self.gate
             token = self._begin(key, gate)
@@ -301,6 +301,13 @@ class Controller:
             if self._slots.is_overcommitted:
                 self._slots.used -= 1
                 return
+
+    async def _take_key(self) -> Key | None:
+        """Wait for a key and for a turn; return None if another worker has taken the key."""
+        if not len(self.queue):
+            await self.queue.wait_for_key()
+        await self.turns.wait()
+        return self.queue.take()
 
     def _begin(self, key: Key, gate: Gate | None) -> object | None:
         """Return the gate's token for a key, None if the key must not be processed here."""

@@ -61,10 +61,15 @@ STALE_LISTS: Final = 4
 that was restored from a backup."""
 
 
+AT_ONCE: Final = 32
+"""Events that are taken in before other tasks run. A watch that is behind has thousands of them,
+and reads them without waiting once."""
+
+
 INITIAL_END: Final = "k8s.io/initial-events-end"
 LONGEST_BEGINNING: Final = 60.0
-"""Seconds in which a watch must have told what there is; a server that never says that it has does
-not know `sendInitialEvents`. A timer: silence is all that such a server answers."""
+"""Seconds without an initial event after which the server does not know `sendInitialEvents`: it
+would say where they end. A timer: silence is all that such a server answers."""
 
 
 class StaleList(KapyError):
@@ -157,6 +162,7 @@ class Reflector:
         self._tried = asyncio.Event()
         self._failing_since = 0.0
         self._warned = ""
+        self._count = 0  # of events
         self.resource = resource
         self.origin = ""
         self.failure: Exception | None = None
@@ -286,8 +292,8 @@ class Reflector:
         """Read the initial events, then every change."""
         try:
             async with self._open_watch("") as events:
-                async with asyncio.timeout(LONGEST_BEGINNING):
-                    await self._begin(events)
+                async with asyncio.timeout(LONGEST_BEGINNING) as limit:
+                    await self._begin(events, limit)
                 await self._follow(events)
         except (Invalid, BadRequest) as error:
             if self._version:
@@ -296,12 +302,15 @@ class Reflector:
         except TimeoutError:
             self._fall_back_to_lists("it did not say where the beginning ends")
 
-    async def _begin(self, events: AsyncIterator[Event]) -> None:
-        """Read up to the bookmark that ends the initial events."""
+    async def _begin(self, events: AsyncIterator[Event], limit: asyncio.Timeout) -> None:
+        """Read up to the bookmark that ends the initial events. limit: of the time without one."""
+        loop = asyncio.get_running_loop()
         items: dict[Key, Document] = {}
         if self.limit is not None:
             self.limit.begin()
         async for event in events:
+            limit.reschedule(loop.time() + LONGEST_BEGINNING)
+            await self._let_others_run()
             if self.transform is not None and event.type != "BOOKMARK":
                 # Transformed at once: a whole list of full objects takes several times the memory.
                 event = Event(event.type, self.transform(event.document))
@@ -319,6 +328,12 @@ class Reflector:
             else:
                 items[key] = event.document
         raise Unreachable(f"the watch of {self.resource.plural} ended in its beginning")
+
+    async def _let_others_run(self) -> None:
+        """Let other tasks run after some events that came without waiting."""
+        self._count += 1
+        if self._count % AT_ONCE == 0:
+            await asyncio.sleep(0)
 
     def _fall_back_to_lists(self, why: str) -> None:
         log.debug("%s are listed: the server does not stream lists: %s", self.resource.plural, why)
@@ -361,6 +376,7 @@ class Reflector:
                 self.limit.follow(event)
             self._sink.take(event)
             del event, document  # the next one may come in hours
+            await self._let_others_run()
 
 
 def _version_in(document: Document) -> str:

@@ -27,6 +27,7 @@ from kapy.engine.metrics import Metrics
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.private_keys import PrivateKeyPool
 from kapy.engine.shards import Shards
+from kapy.engine.worker_slots import TurnLimit
 from kapy.kube.http import Transport
 from kapy.kube.names import Resource
 from kapy.kube.renamed import RenamedMember
@@ -58,7 +59,8 @@ class Runtime:
     source of all jitter; a seeded one makes a run repeatable. leader_gate: decides which of several
     replicas runs its controllers; the others keep their caches filled. shards: divides clusters
     among replicas; None if this program works on all. packing: what may be packed while nobody
-    reads it, in programs that run for long (`kapy.engine.idle_packing`).
+    reads it, in programs that run for long (`kapy.engine.idle_packing`). turns: limits what begins
+    in one turn of the event loop.
     """
 
     client: Client
@@ -79,6 +81,7 @@ class Runtime:
     availability: ServerAvailabilityGate | None = None
     _server_clock: ServerClock | None = None
     packing: list[Part] = field(default_factory=list)
+    turns: TurnLimit = field(default_factory=TurnLimit)
 
     keys = RenamedMember("private_keys")
     grant = RenamedMember("declare_write")
@@ -156,6 +159,7 @@ class Runtime:
         A controller without objects runs in each of several replicas.
         """
         controller.random = self.random
+        controller.turns = self.turns
         controller.concurrency = self.options.concurrency.get(
             controller.name, controller.concurrency
         )

@@ -8,11 +8,14 @@ or dead servers do not delay other keys.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
+BEGUN_IN_A_TURN: Final = 16
+"""Reconciles of a program that begin in one turn of the event loop."""
 MAX_YIELDED: Final = 1000
 """Reconciles of one controller that may wait without a place at a time; they cost memory only."""
 
@@ -55,6 +58,47 @@ class WorkerSlots:
         """
         self._yielded -= 1
         self.used += 1
+
+
+class TurnLimit:
+    """Limits the reconciles that begin in one turn of the event loop.
+
+    A reconcile computes for milliseconds before it waits for anything, and a program has hundreds
+    of workers. If all of them began in one turn, as after a restart beside thousands of clusters,
+    requests, Leases and timers would wait for seconds.
+    """
+
+    __slots__ = ("_begun", "_is_scheduled", "_number", "_waiting")
+
+    def __init__(self, number: int = BEGUN_IN_A_TURN) -> None:
+        self._number = number
+        self._begun = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._is_scheduled = False
+
+    async def wait(self) -> None:
+        """Wait until a reconcile may begin, in order of arrival."""
+        loop = asyncio.get_running_loop()
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            loop.call_soon(self._begin_turn)
+        if self._begun < self._number and not self._waiting:
+            self._begun += 1
+            return
+        turn = loop.create_future()
+        self._waiting.append(turn)
+        await turn
+
+    def _begin_turn(self) -> None:
+        self._begun = 0
+        while self._waiting and self._begun < self._number:
+            turn = self._waiting.popleft()
+            if not turn.done():  # its worker may have been cancelled
+                turn.set_result(None)
+                self._begun += 1
+        self._is_scheduled = self._begun > 0
+        if self._is_scheduled:
+            asyncio.get_running_loop().call_soon(self._begin_turn)
 
 
 class _Worker:

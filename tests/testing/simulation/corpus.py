@@ -60,7 +60,7 @@ CORPUS: Final = (
     Entry(
         "move",
         0,
-        "crash-after@mover:w20,lost-reply@mover:w60,crash-before@mover:w90,stale@core:e9",
+        "crash-after@mover:w20,lost-reply@mover:w60,crash-before@mover:w84,stale@core:e9",
         "a move that is resumed twice",
     ),
     Entry("delete-machines", 4061, "", "a new Machine has the name of a deleted one"),
