@@ -29,7 +29,7 @@ from tests.waiting import LIMIT
 
 pytestmark = pytest.mark.sockets
 
-NAMES = [f"herd-{number}" for number in range(20)]
+NAMES = [f"herd-{number}" for number in range(8)]
 
 
 class Plane:
