@@ -87,9 +87,15 @@ class ServerClock(Interceptor):
                 self.error -= step
                 self._is_stepped = True
         self._seen = here, steady
-        is_due = steady >= self._asked + ASK_INTERVAL
-        if self._is_stepped and is_due and not self._is_stopped:
-            self._asked = steady
+        if self._is_stepped:
+            self.ask_again()
+
+    def ask_again(self) -> None:
+        """Ask the server for its time, if that was not done a moment ago: a moment that it wrote is
+        still to come."""
+        loop = asyncio.get_running_loop()
+        if loop.time() >= self._asked + ASK_INTERVAL and not self._is_stopped:
+            self._asked = loop.time()
             self._asking = loop.create_task(self._ask())
 
     async def _ask(self) -> None:

@@ -146,6 +146,13 @@ class ClusterCache:
             return self._runtime.clock()
         return accessor.clock.now()
 
+    def doubt_clock(self, cluster: Key) -> None:
+        """Ask the workload cluster's API server for its time: a moment that it wrote is still to
+        come by `now`."""
+        accessor = self._accessors.get(cluster)
+        if accessor is not None and accessor.clock is not None:
+            accessor.clock.ask_again()
+
     def connect_foreign(self, cluster: Key) -> None:
         """Connect to a cluster that another shard owns, until the assignment of clusters changes.
         An object without a cluster of its own needs the connection here."""

@@ -19,6 +19,7 @@ from kapy.core.machinehealthcheck.checks import (
     Undecided,
     Unhealthy,
     Verdict,
+    is_ahead,
     verdict,
 )
 from kapy.core.machinehealthcheck.targets import Target
@@ -260,3 +261,10 @@ def test_a_time_that_is_still_to_come_does_not_put_off_the_next_check() -> None:
     assert judged(machine(), node(condition("Ready", "False", -3600))) == now
     waiting = judged(machine(age=0), None)
     assert judged(machine(age=-3600), None) == waiting
+
+
+@pytest.mark.parametrize(("age", "expected"), [(30, False), (-4, False), (-3600, True)])
+def test_a_node_that_changes_in_the_future_is_ahead(age: float, expected: bool) -> None:
+    there = node(condition("Ready", "False", age))
+    assert is_ahead(Target({}, machine(), there), NOW) is expected
+    assert not is_ahead(Target({}, machine(), Absent()), NOW)

@@ -90,6 +90,12 @@ CORPUS: Final = (
         "a candidate took the Lease of a leader whose renewals had lower versions",
     ),
     Entry(
+        "grow-and-heal",
+        20570,
+        "workload-ahead@control-plane:k95",
+        "a Node that failed by a clock that had jumped was given up an hour later",
+    ),
+    Entry(
         "docker-scale",
         0,
         "cloud-failed@infrastructure:c15",

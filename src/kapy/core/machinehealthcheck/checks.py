@@ -15,6 +15,7 @@ from kapy.api.names import Annotation, ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason
 from kapy.api.times import moment
 from kapy.api.unhealthy_conditions import UnhealthyMachineCondition, UnhealthyNodeCondition
+from kapy.client.server_clock import TOLERANCE
 from kapy.conditions.lookup import TRUE, get
 from kapy.contract.observed import Absent, Found
 from kapy.core.machinehealthcheck.targets import Target
@@ -135,6 +136,17 @@ def verdict(
     if machine.deleting or not isinstance(target.node, Found):
         return Undecided()
     return Healthy()
+
+
+def is_ahead(target: Target, node_now: datetime) -> bool:
+    """Return whether a condition of a Node has changed at a moment that is still to come."""
+    if not isinstance(target.node, Found):
+        return False
+    conditions = (target.node.view.get("status") or {}).get("conditions") or ()
+    return any(
+        _moment(condition.get("lastTransitionTime")) > node_now + TOLERANCE
+        for condition in conditions
+    )
 
 
 def _unhealthy(reason: str, problems: list[str]) -> Unhealthy:

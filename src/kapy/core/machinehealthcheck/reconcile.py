@@ -11,7 +11,7 @@ from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import get, is_true
 from kapy.conditions.paused import paused_condition, report_pause
 from kapy.contract.ownership import ensure_owner
-from kapy.core.machinehealthcheck.checks import ClusterFacts, Undecided, verdict
+from kapy.core.machinehealthcheck.checks import ClusterFacts, Undecided, is_ahead, verdict
 from kapy.core.machinehealthcheck.remediation import remediate, report_health
 from kapy.core.machinehealthcheck.scope import Dependencies, HealthScope
 from kapy.core.machinehealthcheck.status import count, decide, unhealthy
@@ -50,6 +50,14 @@ async def check_machines(scope: HealthScope) -> Result:
         (target, verdict(target, check.spec.checks, facts, scope.now, node_now))
         for target in targets(check, machines, objects.machine_of, nodes)
     ]
+    waiting = [
+        target
+        for target, health in scope.findings
+        if isinstance(health, Undecided) and health.again is not None
+    ]
+    if any(is_ahead(target, node_now) for target in waiting):
+        # The clock there has jumped since its last answer; the next check knows by how much.
+        scope.dependencies.remote.doubt_clock(scope.cluster.key)
     count(scope)
     allowance, is_news = decide(scope)
     if allowance.allowed:
