@@ -38,6 +38,9 @@ ASSIGNED: Final = frozenset(
     ("providerID", "addresses", "controlPlaneEndpoint", "server", "certSANs", "machineInfo")
 )
 """Fields that a cloud of one's own may assign in another way each time."""
+OF_THE_WAY: Final = frozenset(("deprecated",))
+"""As upstream's, machines that are containers keep the v1beta1 condition of their first wait, if
+they had to wait."""
 ANNOTATIONS: Final = frozenset(
     (
         "machinedeployment.clusters.x-k8s.io/revision",
@@ -56,6 +59,8 @@ def end_state(world: World) -> EndState:
     objects: EndState = Counter()
     has_own_names = world.provider is not None or world.engine is not None
     dropped = DROPPED | ASSIGNED if has_own_names else DROPPED
+    if world.engine is not None:
+        dropped |= OF_THE_WAY
     for kind, resource in world.resources.items():
         for document in world.documents(resource):
             if kind == "MachineSet" and not document["spec"].get("replicas"):

@@ -211,7 +211,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
             "A cluster of two containers.",
             _create,
             seconds=60,
-            share=4,
+            share=10,
             has_containers=True,
         ),
         Scenario(
@@ -220,7 +220,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
             _scale_workers,
             _plain_1_2,
             seconds=60,
-            share=4,
+            share=6,
             has_containers=True,
         ),
         Scenario(
@@ -229,7 +229,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
             _delete,
             _plain_1_1,
             seconds=60,
-            share=2,
+            share=3,
             has_containers=True,
         ),
         *RESTRAINT,
