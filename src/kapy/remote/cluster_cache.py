@@ -136,22 +136,15 @@ class ClusterCache:
         return accessor.client
 
     def now(self, cluster: Key) -> datetime:
-        """Return the present moment by the clock of the workload cluster's API server.
+        """Return the present moment by the workload cluster's API server, which dates Nodes, Pods
+        and bootstrap tokens; by the runtime's clock until the cluster has answered."""
+        clock = self.clock(cluster)
+        return self._runtime.clock() if clock is None else clock.now()
 
-        Nodes, Pods and bootstrap tokens have their times from there. It is the runtime's clock
-        until the cluster has answered.
-        """
+    def clock(self, cluster: Key) -> ServerClock | None:
+        """Return the clock of a workload cluster's API server, None before a connection."""
         accessor = self._accessors.get(cluster)
-        if accessor is None or accessor.clock is None:
-            return self._runtime.clock()
-        return accessor.clock.now()
-
-    def doubt_clock(self, cluster: Key) -> None:
-        """Ask the workload cluster's API server for its time: a moment that it wrote is still to
-        come by `now`."""
-        accessor = self._accessors.get(cluster)
-        if accessor is not None and accessor.clock is not None:
-            accessor.clock.ask_again()
+        return None if accessor is None else accessor.clock
 
     def connect_foreign(self, cluster: Key) -> None:
         """Connect to a cluster that another shard owns, until the assignment of clusters changes.

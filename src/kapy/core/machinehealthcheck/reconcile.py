@@ -55,9 +55,10 @@ async def check_machines(scope: HealthScope) -> Result:
         for target, health in scope.findings
         if isinstance(health, Undecided) and health.again is not None
     ]
-    if any(is_ahead(target, node_now) for target in waiting):
+    clock = scope.dependencies.remote.clock(scope.cluster.key)
+    if clock is not None and any(is_ahead(target, node_now) for target in waiting):
         # The clock there has jumped since its last answer; the next check knows by how much.
-        scope.dependencies.remote.doubt_clock(scope.cluster.key)
+        clock.ask_again()
     count(scope)
     allowance, is_news = decide(scope)
     if allowance.allowed:
