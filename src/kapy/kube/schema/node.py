@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final
 
 from kapy.kube import Document
@@ -84,7 +85,7 @@ class Node:
     default_size: int = 0
     defaults_size: int = 0
     has_rules: bool = False
-    ruled: Mapping[str, Node] = field(default_factory=dict)
+    ruled: Mapping[str, Node] = field(default_factory=lambda: _NOTHING)
     keyed: frozenset[str] = frozenset()
     has_list_keys: bool = False
     plain: Callable[[Any], bool] | None = None
@@ -97,6 +98,9 @@ class Node:
         return node if node is not None else self.additional
 
 
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
 def compile_schema(
     schema: Document, rules: RuleChecker | None, *, root: bool = False, any_format: bool = False
 ) -> Node:
@@ -106,9 +110,9 @@ def compile_schema(
     types, as the validation of defaults does.
     """
     below = partial(compile_schema, rules=rules, any_format=any_format)
-    properties = {
-        name: below(subschema) for name, subschema in (schema.get("properties") or {}).items()
-    }
+    properties: Mapping[str, Node] = _NOTHING
+    if subschemas := schema.get("properties"):
+        properties = {name: below(subschema) for name, subschema in subschemas.items()}
     more = schema.get("additionalProperties")
     items = schema.get("items")
     form = schema.get("format") or "" if any_format else _format(schema)
@@ -132,20 +136,26 @@ def compile_schema(
         rules=_rules(schema, rules, root=root),
         default=schema.get("default", ABSENT),
     )
-    children = [*properties.values(), *(item for item in (node.additional, node.items) if item)]
-    node.has_rules = node.rules is not None or any(child.has_rules for child in children)
-    node.ruled = {name: subschema for name, subschema in properties.items() if subschema.has_rules}
-    node.keyed = frozenset(
-        name for name, subschema in properties.items() if subschema.has_list_keys
-    )
-    keyed = node.list_keys is not None
-    node.has_list_keys = keyed or any(child.has_list_keys for child in children)
+    node.has_rules = node.rules is not None
+    node.has_list_keys = node.list_keys is not None
+    if properties or node.additional or node.items:
+        _summarize(node)
     node.plain = _plain(node)
     limits = node.limits
     free = limits.enum is None and limits.pattern is None
     if free and node.plain is not None and node.types == ("string",):
         node.min_length, node.max_length = _lengths(limits)
     return node
+
+
+def _summarize(node: Node) -> None:
+    """Record what there is in the nodes below."""
+    properties = node.properties.items()
+    children = [*node.properties.values(), *filter(None, (node.additional, node.items))]
+    node.has_rules = node.has_rules or any(child.has_rules for child in children)
+    node.ruled = {name: child for name, child in properties if child.has_rules}
+    node.keyed = frozenset(name for name, child in properties if child.has_list_keys)
+    node.has_list_keys = node.has_list_keys or any(child.has_list_keys for child in children)
 
 
 def _rules(schema: Document, rules: RuleChecker | None, *, root: bool) -> Rules | None:
@@ -185,13 +195,27 @@ def _list_keys(schema: Document) -> tuple[str, ...] | None:
     return None
 
 
-def _key_defaults(schema: Document) -> dict[str, Any]:
+def _key_defaults(schema: Document) -> Mapping[str, Any]:
+    keys = schema.get("x-kubernetes-list-map-keys")
+    if not keys:
+        return _NOTHING
     members = (schema.get("items") or {}).get("properties") or {}
-    keys = schema.get("x-kubernetes-list-map-keys") or ()
     return {key: members[key]["default"] for key in keys if "default" in members.get(key, {})}
 
 
+_NO_LIMITS: Final = Limits()
+_LIMITS: Final = frozenset(
+    (
+        *("enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+        *("minLength", "maxLength", "minItems", "maxItems", "uniqueItems"),
+        *("minProperties", "maxProperties", "pattern"),
+    )
+)
+
+
 def _limits(schema: Document) -> Limits:
+    if _LIMITS.isdisjoint(schema):
+        return _NO_LIMITS
     pattern = schema.get("pattern")
     return Limits(
         enum=schema.get("enum"),
