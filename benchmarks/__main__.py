@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import page, published
+from benchmarks import large_fleet, page, published
 from benchmarks.published import Entries
 from benchmarks.quietness import QUIET_PERCENT, Surroundings, surroundings
 from benchmarks.report import table
@@ -70,10 +70,11 @@ def _repeat(name: str, number: int) -> list[tuple[list[dict[str, Any]], Surround
 
 
 def _publish(entries: Entries) -> None:
-    """Replace entries, and print the page anew."""
+    """Replace entries, and print the pages that show them anew."""
     everything = published.read() | entries
     published.write(everything)
     page.write(everything)
+    large_fleet.write_page()
     print(f"Published: {page.PAGE.relative_to(ROOT)}")
 
 
