@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
-from kapy.apiserver.controllers.workloads.pod_requests import parse_quantities, requests_of
-from kapy.apiserver.controllers.workloads.scheduling import NodeSnapshot
+from kapy.apiserver.controllers.workloads.scheduling import (
+    NodeSnapshot,
+    parse_quantities,
+    requests_of,
+)
 from kapy.kube import Document
 
 

@@ -1,4 +1,4 @@
-"""Validation of a CustomResourceDefinition.
+"""Validation of a CustomResourceDefinition, its names included.
 
 kube-apiserver's internal type keeps what all versions share outside `spec.versions`, and its errors
 name those fields; see `definition_versions`.
@@ -10,10 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from kapy.apiserver.resources.builtin.definition_names import (
-    missing_name_errors,
-    name_errors,
-)
 from kapy.apiserver.resources.builtin.definition_schemas import (
     has_pruned_defaults,
     is_structural,
@@ -31,6 +27,41 @@ from kapy.kube.field_errors import FieldError, FieldErrors, invalid, not_support
 from kapy.kube.qualified_names import dns_1035_label_errors, dns_subdomain_errors
 from kapy.kube.schema import Strictness, strictness_after
 from kapy.kube.urls import request_uri
+
+
+def missing_name_errors(names: Document) -> Iterator[FieldError]:
+    """Yield errors for missing fields in `spec.names`."""
+    for field in ("plural", "singular", "kind", "listKind"):
+        if not names.get(field):
+            yield required(f"spec.names.{field}")
+
+
+def name_errors(names: Document, path: str) -> Iterator[FieldError]:
+    """Yield the errors of the names in `spec` or `status`; empty names are skipped."""
+    for field in ("plural", "singular"):
+        yield from _label_errors(names.get(field, ""), f"{path}.{field}")
+    for field in ("kind", "listKind"):
+        name = names.get(field, "")
+        if name and (wrong := dns_1035_label_errors(name.lower())):
+            text = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
+            yield invalid(f"{path}.{field}", name, text)
+    yield from _list_errors(names, path, "shortNames")
+    if names.get("kind") and names["kind"] == names.get("listKind"):
+        text = "kind and listKind may not be the same"
+        yield invalid(f"{path}.listKind", names["listKind"], text)
+    yield from _list_errors(names, path, "categories")
+
+
+def _list_errors(names: Document, path: str, field: str) -> Iterator[FieldError]:
+    for index, name in enumerate(names.get(field) or ()):
+        if wrong := dns_1035_label_errors(name):
+            yield invalid(f"{path}.{field}[{index}]", name, ",".join(wrong))
+
+
+def _label_errors(name: str, path: str) -> Iterator[FieldError]:
+    if name and (wrong := dns_1035_label_errors(name)):
+        yield invalid(path, name, ",".join(wrong))
+
 
 _PROTECTED: Final = ("k8s.io", "kubernetes.io")
 _APPROVAL: Final = "api-approved.kubernetes.io"

@@ -9,8 +9,12 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from kapy.apiserver.resources.builtin.affinity_errors import affinity_errors, spread_errors
-from kapy.apiserver.resources.builtin.container_errors import container_errors, one_of
-from kapy.apiserver.resources.builtin.probe_errors import PROBES, probe_errors
+from kapy.apiserver.resources.builtin.container_errors import (
+    PROBES,
+    container_errors,
+    one_of,
+    probe_errors,
+)
 from kapy.apiserver.resources.builtin.security_errors import (
     container_security_errors,
     pod_security_errors,

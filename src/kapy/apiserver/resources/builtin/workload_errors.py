@@ -1,16 +1,14 @@
-"""Validation of Deployments, ReplicaSets, StatefulSets, DaemonSets and pod templates."""
+"""Validation of Deployments, ReplicaSets, StatefulSets, DaemonSets and pod templates, and of how
+pods are replaced.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from kapy.apiserver.resources.builtin.pod_errors import pod_errors
-from kapy.apiserver.resources.builtin.rollout_errors import (
-    daemon_set_errors,
-    deployment_rollout_errors,
-    stateful_set_errors,
-)
 from kapy.apiserver.resources.label_selectors import selector_errors
 from kapy.apiserver.resources.metadata import annotation_errors, label_errors
 from kapy.kube import Document
@@ -22,7 +20,150 @@ from kapy.kube.field_errors import (
     not_supported,
     required,
 )
+from kapy.kube.qualified_names import dns_label_errors
 from kapy.kube.selectors import InvalidSelector, selector_of
+
+_PERCENT: Final = re.compile("[0-9]+%")
+_NO_PERCENT: Final = (
+    "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or "
+    "'93%', regex used for validation is '[0-9]+%')"
+)
+_NOT_NEGATIVE: Final = "must be greater than or equal to 0"
+_TYPES: Final = ["RollingUpdate", "OnDelete"]
+_OF_CLAIMS: Final = "persistentVolumeClaimRetentionPolicy"
+_CLAIMS: Final = ["Retain", "Delete"]
+
+
+def deployment_rollout_errors(rolling: Document, path: str) -> Iterator[FieldError]:
+    """Yield the errors of a Deployment's rolling update."""
+    unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
+    where = f"{path}.maxUnavailable"
+    yield from amount_errors(unavailable, where)
+    yield from amount_errors(surge, f"{path}.maxSurge")
+    if _value(unavailable) == _value(surge) == 0:
+        yield invalid(where, unavailable, "may not be 0 when `maxSurge` is 0")
+    yield from share_errors(unavailable, where)
+
+
+def daemon_set_errors(spec: Document, _: Document | None) -> Iterator[FieldError]:
+    """Yield the errors of fields that only DaemonSets have."""
+    for field in ("minReadySeconds", "revisionHistoryLimit"):
+        yield from _not_negative(spec.get(field) or 0, f"spec.{field}")
+    strategy, path = spec.get("updateStrategy") or {}, "spec.updateStrategy"
+    kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
+    if kind not in _TYPES:
+        yield not_supported(path, _strategy_text(kind, rolling, _OF_DAEMONS), _TYPES, ordered=True)
+    if kind != "RollingUpdate":
+        return
+    path = f"{path}.rollingUpdate"
+    if rolling is None:
+        yield required(path)
+        return
+    unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
+    for field, amount in (("maxUnavailable", unavailable), ("maxSurge", surge)):
+        yield from amount_errors(amount, f"{path}.{field}")
+    for field, amount in (("maxUnavailable", unavailable), ("maxSurge", surge)):
+        yield from share_errors(amount, f"{path}.{field}")
+    if _value(unavailable) and _value(surge):
+        text = "may not be set when maxUnavailable is non-zero"
+        yield invalid(f"{path}.maxSurge", surge, text)
+    elif not _value(unavailable) and not _value(surge):
+        yield required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0")
+
+
+def stateful_set_errors(spec: Document, old: Document | None) -> Iterator[FieldError]:
+    """Yield the errors of fields that only StatefulSets have, but for claims."""
+    management = spec.get("podManagementPolicy") or ""
+    if not management:
+        yield required("spec.podManagementPolicy")
+    elif management not in ("OrderedReady", "Parallel"):
+        text = "must be 'OrderedReady' or 'Parallel'"
+        yield invalid("spec.podManagementPolicy", management, text)
+    yield from _update_strategy(spec.get("updateStrategy") or {}, "spec.updateStrategy")
+    policy, path = spec.get(_OF_CLAIMS) or {}, f"spec.{_OF_CLAIMS}"
+    for field in ("whenDeleted", "whenScaled") if policy else ():
+        if (value := policy.get(field) or "") not in _CLAIMS:
+            yield not_supported(f"{path}.{field}", value, _CLAIMS, ordered=True)
+    yield from _not_negative(spec.get("minReadySeconds") or 0, "spec.minReadySeconds")
+    start = (spec.get("ordinals") or {}).get("start") or 0
+    yield from _not_negative(start, "spec.ordinals.start")
+    if old is None:
+        if name := spec.get("serviceName"):
+            yield from (invalid("spec.serviceName", name, text) for text in dns_label_errors(name))
+    elif any(spec.get(key) != old.get(key) for key in {*spec, *old} - _MAY_CHANGE):
+        yield forbidden("spec", _IMMUTABLE)
+
+
+_MAY_CHANGE: Final = {
+    *("replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit"),
+    *("persistentVolumeClaimRetentionPolicy", "minReadySeconds"),
+}
+_IMMUTABLE: Final = (
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
+    "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and "
+    "'minReadySeconds' are forbidden"
+)
+
+
+def _update_strategy(strategy: Document, path: str) -> Iterator[FieldError]:
+    kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
+    where = f"{path}.rollingUpdate"
+    if not kind:
+        yield required(path)
+    elif kind == "OnDelete":
+        if rolling is not None:
+            fixed_text = FixedText.of(_internal(rolling, _OF_SETS))
+            yield invalid(where, fixed_text, "only allowed for updateStrategy 'RollingUpdate'")
+    elif kind != "RollingUpdate":
+        fixed_text = _strategy_text(kind, rolling, _OF_SETS)
+        yield invalid(path, fixed_text, "must be 'RollingUpdate' or 'OnDelete'")
+    elif rolling is not None:
+        yield from _not_negative(rolling.get("partition") or 0, f"{where}.partition")
+
+
+_OF_DAEMONS: Final = {"MaxUnavailable": 0, "MaxSurge": 0}
+_OF_SETS: Final = {"Partition": 0, "MaxUnavailable": None}
+
+
+def _strategy_text(kind: str, rolling: Document | None, fields: Document) -> FixedText:
+    parts = None if rolling is None else _internal(rolling, fields)
+    return FixedText.of({"Type": kind, "RollingUpdate": parts})
+
+
+def _internal(rolling: Document, fields: Document) -> Document:
+    """Return an update's parameters with the names of Go's struct."""
+    return {
+        name: rolling.get(name[0].lower() + name[1:], absent) for name, absent in fields.items()
+    }
+
+
+def amount_errors(amount: Any, path: str) -> Iterator[FieldError]:
+    """Yield the errors of a number of pods, or of a share of them in percent."""
+    if isinstance(amount, str):
+        if not _PERCENT.fullmatch(amount):
+            yield invalid(path, amount, _NO_PERCENT)
+    else:
+        yield from _not_negative(amount, path)
+
+
+def share_errors(amount: Any, path: str) -> Iterator[FieldError]:
+    """Yield an error for a share of more than all pods."""
+    if isinstance(amount, str) and _PERCENT.fullmatch(amount) and _value(amount) > 100:
+        yield invalid(path, amount, "must not be greater than 100%")
+
+
+def _value(amount: Any) -> int:
+    """Return the number of an amount, 0 if it is none."""
+    if not isinstance(amount, str):
+        return int(amount)
+    digits = amount.removesuffix("%")
+    return int(digits[:18]) if re.fullmatch("[0-9]+", digits) else 0
+
+
+def _not_negative(number: int, path: str) -> Iterator[FieldError]:
+    if number < 0:
+        yield invalid(path, number, _NOT_NEGATIVE)
+
 
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 IMMUTABLE: Final = "field is immutable"
