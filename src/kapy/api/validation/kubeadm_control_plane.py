@@ -1,4 +1,8 @@
-"""KubeadmControlPlane and its template."""
+"""KubeadmControlPlane and its template.
+
+Some fields of a KubeadmControlPlane may change after its creation. The rest would have to change in
+a running control plane, or in all of its machines at once.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +19,111 @@ from kapy.api.kubeadm_control_plane import (
 )
 from kapy.api.kubeadm_control_plane_rollout import KubeadmControlPlaneRolloutSpec
 from kapy.api.names import Annotation
-from kapy.api.validation.allowed_changes import forbidden_changes
 from kapy.api.validation.coredns import migration_problem
 from kapy.api.validation.kubeadm_config import config_spec_errors, timeout_errors
 from kapy.api.validation.metadata import template_metadata_errors
 from kapy.api.validation.naming import naming_errors
 from kapy.api.validation.taints import taint_errors
 from kapy.api.validation.versions import version_errors
+from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 from kapy.kube.int_or_percent import int_value
+from kapy.kube.meta import to_document
+from kapy.kube.patch.merge_patch import difference
 from kapy.kube.version import InvalidVersion, Version, compare, parse_image_tag, parse_tolerant
+
+_CONFIG: Final = "spec.kubeadmConfigSpec"
+
+# A listed field may be changed, added and removed, including all fields in it.
+_ALLOWED: Final = frozenset(
+    (
+        "metadata",
+        *(
+            f"{_CONFIG}.clusterConfiguration.{name}"
+            for name in (
+                "etcd",
+                "dns",
+                "imageRepository",
+                "featureGates",
+                "apiServer",
+                "controllerManager",
+                "scheduler",
+                "certificateValidityPeriodDays",
+                "encryptionAlgorithm",
+            )
+        ),
+        *(
+            f"{_CONFIG}.initConfiguration.{name}"
+            for name in (
+                "nodeRegistration",
+                "patches",
+                "skipPhases",
+                "bootstrapTokens",
+                "localAPIEndpoint",
+                "timeouts",
+            )
+        ),
+        *(
+            f"{_CONFIG}.joinConfiguration.{name}"
+            for name in (
+                "nodeRegistration",
+                "patches",
+                "skipPhases",
+                "caCertPath",
+                "controlPlane",
+                "discovery",
+                "timeouts",
+            )
+        ),
+        *(
+            f"{_CONFIG}.{name}"
+            for name in (
+                "bootCommands",
+                "preKubeadmCommands",
+                "postKubeadmCommands",
+                "files",
+                "verbosity",
+                "users",
+                "ntp",
+                "ignition",
+                "diskSetup",
+                "format",
+                "mounts",
+            )
+        ),
+        "spec.machineTemplate.metadata",
+        "spec.machineTemplate.spec",
+        "spec.replicas",
+        "spec.version",
+        "spec.remediation",
+        "spec.machineNaming",
+        "spec.rollout",
+    )
+)
+
+
+def forbidden_changes(old: KubeadmControlPlane, new: KubeadmControlPlane) -> list[FieldError]:
+    """Return an error for each changed field that is immutable."""
+    changed = _disallowed_paths("", difference(to_document(old), to_document(new)))
+    return [forbidden(path, "cannot be modified") for path in sorted(changed)]
+
+
+def _disallowed_paths(path: str, patch: Document) -> Iterator[str]:
+    for name, value in patch.items():
+        here = f"{path}.{name}" if path else name
+        if here in _ALLOWED:
+            continue
+        if isinstance(value, dict):
+            yield from _disallowed_paths(here, value)
+        else:
+            yield here
+
 
 CA_CERTIFICATE_DAYS: Final = 3650
 """The default validity of certificate authorities in days."""
 
 _NOT_IN_TAGS: Final = re.compile(r"[^-a-zA-Z0-9_.]")
-_CONFIG: Final = "spec.kubeadmConfigSpec"
+
 _DNS_TAG: Final = f"{_CONFIG}.clusterConfiguration.dns.imageTag"
 
 
