@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kapy.engine.crd_migration.managed_fields import remaining_entries, served_versions
-from kapy.engine.crd_migration.storage_version import (
+from kapy.engine.crd_migration.controller import (
     MigrationFailed,
     is_required,
+    remaining_entries,
     resource_of,
+    served_versions,
     storage_version,
 )
 from kapy.kube import Document

@@ -1,9 +1,15 @@
-"""The controller that migrates the objects of CRDs whose generation has changed."""
+"""The controller that migrates the objects of CRDs whose generation has changed.
+
+Every object is rewritten in the version that the CRD stores. Entries of managedFields whose version
+a CRD no longer serves are removed: an API server cannot apply anything to an object with an entry
+of a version that it does not know (https://github.com/kubernetes/kubernetes/issues/111937).
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Final
 
 from kapy._aio.clock import Clock
@@ -11,21 +17,173 @@ from kapy.api.names import Annotation
 from kapy.client.client import Client
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
-from kapy.engine.crd_migration.managed_fields import clean_up, served_versions
 from kapy.engine.crd_migration.phases import PHASES, Phase
-from kapy.engine.crd_migration.storage_version import (
-    MigrationFailed,
-    is_required,
-    resource_of,
-    rewrite,
-    storage_version,
-    trim_stored_versions,
-)
 from kapy.engine.result import DONE, Result
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
-from kapy.kube.errors import NotFound
+from kapy.kube.errors import ApiError, Conflict, KapyError, NotFound
 from kapy.kube.names import CRDS, Resource
+
+
+class MigrationFailed(KapyError):
+    """Objects of a CRD could not be migrated; the message says which, and why."""
+
+
+def storage_version(crd: Document) -> str:
+    """Return the version in which objects are stored. Raises MigrationFailed."""
+    for version in crd["spec"]["versions"]:
+        if version.get("storage"):
+            return str(version["name"])
+    name = crd["metadata"]["name"]
+    raise MigrationFailed(f"CustomResourceDefinition {name} has no storage version")
+
+
+def is_required(crd: Document, storage: str) -> bool:
+    """Return whether objects may be stored in another version than `storage`."""
+    return (crd.get("status") or {}).get("storedVersions") != [storage]
+
+
+def resource_of(crd: Document, version: str) -> Resource:
+    """Return the resource that a CRD defines, in one version."""
+    spec = crd["spec"]
+    names = spec["names"]
+    namespaced = spec["scope"] == "Namespaced"
+    return Resource(spec["group"], version, names["plural"], names["kind"], namespaced=namespaced)
+
+
+async def rewrite(
+    client: Client,
+    resource: Resource,
+    objects: Sequence[Document],
+    *,
+    subresource: str,
+    rewritten: set[Key],
+) -> list[str]:
+    """Rewrite each object with a patch that changes nothing; return the errors.
+
+    subresource: `status` for objects whose webhooks could refuse the patch. rewritten: the keys of
+    objects that need no patch (again); those that succeed are added.
+    """
+    errors = []
+    for obj in objects:
+        key = Key.of(obj)
+        if key in rewritten:
+            continue
+        try:
+            await client.patch(resource, key, _no_op(resource, obj), subresource=subresource)
+        except (NotFound, Conflict):
+            pass  # The object is gone, or another client has just written it.
+        except ApiError as error:
+            errors.append(f"{key}: {error}")
+            continue
+        rewritten.add(key)
+    return errors
+
+
+async def trim_stored_versions(client: Client, crd: Document, storage: str) -> Document:
+    """Record that objects are stored in one version only. Raises Conflict if the CRD has changed
+    meanwhile.
+    """
+    patch = {
+        "metadata": {"resourceVersion": crd["metadata"]["resourceVersion"]},
+        "status": {"storedVersions": [storage]},
+    }
+    return await client.patch(CRDS, Key.of(crd), patch, subresource="status")
+
+
+def _no_op(resource: Resource, document: Document) -> Document:
+    """Return a merge patch that holds only the identity and the resourceVersion of an object."""
+    names = ("name", "namespace", "resourceVersion")
+    metadata = {
+        name: document["metadata"][name] for name in names if document["metadata"].get(name)
+    }
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
+
+
+ATTEMPTS: Final = 5
+"""Upstream: `retry.DefaultRetry`."""
+_TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def served_versions(crd: Document) -> frozenset[str]:
+    """Return the API versions that a CRD serves."""
+    spec = crd["spec"]
+    return frozenset(f"{spec['group']}/{v['name']}" for v in spec["versions"] if v.get("served"))
+
+
+def remaining_entries(
+    entries: Sequence[Document], served: Collection[str], api_version: str, now: datetime
+) -> list[Document] | None:
+    """Return the managedFields without entries of versions that are not served, None if there are
+    no such entries.
+
+    If none remains, a minimal entry takes the place of the first one. An API server would otherwise
+    make an entry for an update at the next apply, and that entry would own all fields, too.
+    """
+    remaining = [entry for entry in entries if entry.get("apiVersion") in served]
+    if len(remaining) == len(entries):
+        return None
+    if remaining:
+        return remaining
+    first = entries[0]
+    return [
+        {
+            "manager": first.get("manager", ""),
+            "operation": first.get("operation", ""),
+            "apiVersion": api_version,
+            "time": now.strftime(_TIME),
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:metadata": {"f:name": {}}},
+        }
+    ]
+
+
+async def clean_up(
+    client: Client,
+    resource: Resource,
+    objects: Sequence[Document],
+    served: Collection[str],
+    now: datetime,
+) -> list[str]:
+    """Remove the entries from all objects; return the errors."""
+    errors = []
+    for obj in objects:
+        try:
+            await _clean_up(client, resource, obj, served, now)
+        except NotFound:
+            continue  # The object is gone.
+        except ApiError as error:
+            errors.append(f"{Key.of(obj)}: {error}")
+    return errors
+
+
+async def _clean_up(
+    client: Client, resource: Resource, document: Document, served: Collection[str], now: datetime
+) -> None:
+    """Remove the entries from one object, which is read again after a conflict."""
+    key = Key.of(document)
+    for attempt in range(ATTEMPTS):
+        metadata = document["metadata"]
+        entries = metadata.get("managedFields") or ()
+        remaining = remaining_entries(entries, served, resource.api_version, now)
+        if remaining is None:
+            return
+        try:
+            await client.patch(resource, key, _patch(remaining, metadata["resourceVersion"]))
+        except Conflict:
+            if attempt == ATTEMPTS - 1:
+                raise
+            document = await client.get(resource, key)
+        else:
+            return
+
+
+def _patch(entries: list[Document], version: str) -> list[Document]:
+    return [
+        {"op": "replace", "path": "/metadata/managedFields", "value": entries},
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
+    ]
+
 
 log = logging.getLogger(__name__)
 
