@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from kapy.kube.errors import KapyError
-from kapy.providers.kubeadm.controlplane.addons import BadCoreDns, dns_image
-from kapy.providers.kubeadm.controlplane.images import (
+from kapy.providers.kubeadm.controlplane.addons import (
+    BadCoreDns,
     BadImage,
     Image,
+    dns_image,
     parse_image,
     with_repository,
     with_tag,

@@ -28,9 +28,9 @@ from kapy.providers.inmemory.startup import (
     Progress,
     progress,
     reported,
+    reported_v1beta1,
     waiting_conditions,
 )
-from kapy.providers.inmemory.status_v1beta1 import reported_v1beta1
 from kapy.providers.inmemory.workload.cluster import Host, Milestones, WorkloadCluster
 from kapy.providers.inmemory.workload.kubeadm import Settings
 from kapy.remote.secrets import CLUSTER_CA, ETCD_CA, key_pair
