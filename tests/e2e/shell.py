@@ -7,10 +7,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import chdir
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from click.testing import CliRunner
+
+from kapy.cli.root import run
 from tests.waiting import LIMIT
 
 PATIENCE = LIMIT
@@ -54,6 +58,16 @@ class Shell:
             timeout=timeout,
             check=False,
         )
+
+    def run_here(self, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        """Run `kapy …` in this process. Most of the CPU time of a short command is its start."""
+        environ = {**dict.fromkeys(os.environ), **self.environ}
+        with chdir(self.home), CliRunner().isolation(text, environ) as (output, errors, _):
+            code = run(arguments)
+            sys.stderr.flush()
+            return subprocess.CompletedProcess(
+                arguments, code, output.getvalue().decode(), errors.getvalue().decode()
+            )
 
     def ok(self, *command: str, text: str = "", timeout: float = PATIENCE) -> str:
         """Return the output of a command that must succeed. timeout: seconds."""

@@ -47,7 +47,7 @@ def test_a_simulated_machine_reports_its_simulation(person: Shell, machine: str)
 def test_impossible_commands_are_reported_in_one_sentence(
     person: Shell, machine: str, words: tuple[str, ...], sentence: str
 ) -> None:
-    done = person.run("kapy", *(word.format(machine) for word in words))
+    done = person.run_here(*(word.format(machine) for word in words))
     assert done.returncode == 1
     assert done.stderr.startswith("Error: ")
     assert sentence.format(machine) in done.stderr

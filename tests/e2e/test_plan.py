@@ -113,7 +113,7 @@ def test_a_plan_predicts_kubectl_apply(
             for document, name in zip(FILES.values(), clusters[way], strict=True)
         ]
     )
-    done = person.run("kapy", "plan", *message.split(), "-o", "json", "-f", "-", text=file)
+    done = person.run_here("plan", *message.split(), "-o", "json", "-f", "-", text=file)
     assert done.returncode == 2, done.stderr
     plan = json.loads(done.stdout)
     assert plan["problems"] == []
@@ -129,7 +129,7 @@ def test_a_plan_predicts_kubectl_apply(
         name: document for name, document in after.items() if document != before[name]
     }
     assert f"{way}-same" not in planned
-    unchanged = person.run("kapy", "plan", *message.split(), "-f", "-", text=file)
+    unchanged = person.run_here("plan", *message.split(), "-f", "-", text=file)
     assert (unchanged.returncode, unchanged.stdout) == (
         0,
         "Nothing to do: everything is as it should be.\n",
@@ -213,7 +213,7 @@ def test_lists_of_built_in_kinds_are_merged_by_their_keys(person: Shell) -> None
     wanted = deepcopy(DEPLOYMENT)
     wanted["spec"]["template"]["spec"]["containers"] = [{**CONTAINER, "image": "d"}]
     file = dump_all([wanted])
-    done = person.run("kapy", "plan", "-o", "json", "-f", "-", text=file)
+    done = person.run_here("plan", "-o", "json", "-f", "-", text=file)
     assert done.returncode == 2, done.stderr
     (stage,) = json.loads(done.stdout)["stages"]
     (change,) = stage["changes"]
@@ -223,13 +223,13 @@ def test_lists_of_built_in_kinds_are_merged_by_their_keys(person: Shell) -> None
     assert change["object"]["spec"] == after["spec"] != before["spec"]
     names = [container["name"] for container in after["spec"]["template"]["spec"]["containers"]]
     assert sorted(names) == ["injected", "own"]
-    unchanged = person.run("kapy", "plan", "-f", "-", text=file)
+    unchanged = person.run_here("plan", "-f", "-", text=file)
     assert unchanged.returncode == 0, unchanged.stdout
     person.kubectl("delete deployment built-in --wait=false")
 
 
 def test_flags_that_do_not_go_together_are_refused(person: Shell) -> None:
     for flags in ("--force-conflicts", "--delete --server-side", "--delete --field-manager=me"):
-        done = person.run("kapy", "plan", *flags.split(), "-f", "-", text=dump_all([FIRST]))
+        done = person.run_here("plan", *flags.split(), "-f", "-", text=dump_all([FIRST]))
         assert done.returncode == 1, flags
         assert "Error: --" in done.stderr, flags
