@@ -20,7 +20,7 @@ from kapy.testing.simulation.user import User
 
 
 def few(point: Point, _: str) -> bool:
-    return point.number % 90 == 7
+    return point.number % 180 == 7
 
 
 @pytest.mark.slow
