@@ -36,8 +36,8 @@ from kapy.providers.kubeadm.controlplane.etcd import EtcdGateway
 from kapy.providers.kubeadm.controlplane.remediation_attempts import BadAttempt, parse_attempt
 from kapy.remote.nodes import provider_id_of
 from kapy.topology.patches.errors import NoValue
+from kapy.topology.patches.inline import value_of
 from kapy.topology.patches.templates import render_value, template_data
-from kapy.topology.patches.variable_path import value_of
 from tests.fuzz.bodies import NoInput, document_of, jsonified
 from tests.fuzz.harness import Harness
 from tests.fuzz.of_formats import loop

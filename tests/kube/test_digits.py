@@ -22,7 +22,7 @@ from kapy.kube.int_or_percent import scaled_value
 from kapy.kube.meta import Object, ObjectMeta
 from kapy.kube.patch.pointer import CannotApply, index
 from kapy.topology.patches.errors import NoValue
-from kapy.topology.patches.variable_path import value_of
+from kapy.topology.patches.inline import value_of
 
 LONG = "9" * 5000
 """More digits than Python reads."""

@@ -321,7 +321,7 @@ ADOPTIONS: Final = (
 SECRETS: Final = (
     Mutation(
         "an authority with another key is accepted",
-        "sdk/certificate_checks.py",
+        "sdk/cluster_certificates.py",
         'return "" if is_matching_pair(pair) else _MISMATCH',
         'return ""',
         CHECKS,

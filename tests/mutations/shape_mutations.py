@@ -35,7 +35,7 @@ SHAPES: Final = (
 HOOKS: Final = (
     Mutation(
         "a control plane is upgraded although a hook holds it up",
-        "topology/desired/control_plane_version.py",
+        "topology/desired/control_plane.py",
         "    if not await calls.before_control_plane_upgrade(has, following, inputs.steps):\n",
         "    if await calls.before_control_plane_upgrade(has, following, inputs.steps) is None:\n",
         UNDISTURBED,

@@ -16,8 +16,8 @@ from kapy.remote.secrets import (
     FRONT_PROXY_CA,
     SERVICE_ACCOUNT,
 )
-from kapy.sdk.certificate_checks import certificate_problem
 from kapy.sdk.certificates import ClusterCertificate
+from kapy.sdk.cluster_certificates import certificate_problem
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 UNREADABLE: Final = "tls.crt holds no certificate in PEM form that can be read"

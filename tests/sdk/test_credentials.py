@@ -27,7 +27,7 @@ from kapy.sdk import (
     add_infra_machine,
 )
 from kapy.sdk.credentials import Credential, Sessions, TenantCredentials
-from kapy.sdk.credentials_allowed import is_allowed
+from kapy.sdk.credentials_of_tenants import is_allowed
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
 from tests.clusterctl.move.stage import simple_crd
 from tests.sdk.paper_cloud import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kapy.sdk.pool_plan import Member, Plan, plan
+from kapy.sdk.pool_machines import Member, Plan, plan
 
 
 def member(text: str) -> Member:

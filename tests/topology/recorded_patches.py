@@ -31,9 +31,8 @@ from kapy.topology.builtins import (
 from kapy.topology.patches import apply_patches
 from kapy.topology.patches.engine import apply_patch
 from kapy.topology.patches.external import MergePatch
-from kapy.topology.patches.inline import InlinePatch, calculated_value
+from kapy.topology.patches.inline import InlinePatch, calculated_value, selects
 from kapy.topology.patches.item import Holder, Item
-from kapy.topology.patches.selection import selects
 from kapy.topology.patches.values import Part, SourceValues, Values
 from kapy.topology.state import (
     ClusterState,

@@ -1,4 +1,7 @@
-"""Upstream's webhooks as built-in admission: the rules of `kapy.api`, called in process."""
+"""Upstream's webhooks as built-in admission: the rules of `kapy.api`, called in process.
+
+Clusters and ClusterClasses are also validated by rules that read other objects.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from kapy.api.absent import read_with_zeros
+from kapy.api.cluster import Cluster
+from kapy.api.cluster_class import ClusterClass
 from kapy.api.defaults import CannotDefault, default
 from kapy.api.extension_config import ExtensionConfig
 from kapy.api.features import DEFAULT_GATES, FeatureGates
@@ -21,8 +26,9 @@ from kapy.api.validation import validate
 from kapy.api.validation.features import is_closed
 from kapy.api.validation.kubeadm_control_plane import scale_problem
 from kapy.apiserver.admission.plugin import Review, denial_message
-from kapy.apps.class_checks import apply_class_defaults, deletion_refusal, validate_class_usage
 from kapy.client.client import Client
+from kapy.core.cluster.admission import topology_defaults, topology_findings
+from kapy.core.clusterclass.admission import change_errors, deletion_problem
 from kapy.core.ipaddress.admission import claim_errors
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, BadRequest, Forbidden, Invalid
@@ -33,6 +39,38 @@ from kapy.kube.names import Resource
 
 if TYPE_CHECKING:
     from kapy.hooks.transport import HookTransport
+
+
+async def apply_class_defaults(
+    client: Client, review: Review, document: Document
+) -> tuple[Document, Sequence[FieldError]]:
+    """A Cluster with the defaults of its class; other kinds are unchanged."""
+    if review.resource != Cluster.RESOURCE:
+        return document, ()
+    return await topology_defaults(client, document, review.old)
+
+
+async def validate_class_usage(
+    client: Client, review: Review
+) -> tuple[Sequence[FieldError], Sequence[str]]:
+    """Errors and warnings for a Cluster by its class, or for a ClusterClass by its Clusters. There
+    are none for other kinds."""
+    if review.resource == Cluster.RESOURCE and review.new is not None:
+        old = read(review.old, Cluster) if review.old is not None else None
+        return await topology_findings(client, read(review.new, Cluster), old)
+    changed = review.new is not None and review.old is not None
+    if review.resource == ClusterClass.RESOURCE and changed:
+        before, after = (read(item or {}, ClusterClass) for item in (review.old, review.new))
+        return await change_errors(client, before, after), ()
+    return (), ()
+
+
+async def deletion_refusal(client: Client, review: Review) -> str:
+    """The reason for which an object cannot be deleted; "" if it can."""
+    if review.resource != ClusterClass.RESOURCE or review.old is None:
+        return ""
+    return await deletion_problem(client, read(review.old, ClusterClass))
+
 
 _RESOURCES: Final = frozenset(kind.type_of().RESOURCE for kind in KINDS)
 

@@ -12,14 +12,20 @@ from kapy.cli.background import relay_progress, start_plane
 from kapy.cli.controller_options import controller_config_of, controller_options
 from kapy.cli.daemon import chosen_folder, flags_of
 from kapy.cli.event_loop import run
-from kapy.cli.extension_options import extension_options, extensions_of, gates_for
 from kapy.cli.flags import command, original_arguments
 from kapy.cli.log_lines import log_to_stderr
 from kapy.cli.output import own_name
 from kapy.cli.plane_log import RotatingStderrHandler
 from kapy.cli.plane_options import PlaneOptions, plane_options, processes_option
-from kapy.cli.server_options import audit_of, limits_of, server_options
 from kapy.cli.signals import handle_stop_signals
+from kapy.cli.up_options import (
+    audit_of,
+    extension_options,
+    extensions_of,
+    gates_for,
+    limits_of,
+    server_options,
+)
 from kapy.cli.webhook_services import services_of
 
 if TYPE_CHECKING:

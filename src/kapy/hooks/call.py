@@ -1,17 +1,19 @@
-"""One call of one handler: the request that is sent, and the decoded response."""
+"""One call of one handler: the request that is sent, the decoded response, and the metrics of calls
+with upstream's names.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
 from kapy._aio.tracing import Value, span
 from kapy.api.extension_config import ClientConfig, ExtensionConfig
-from kapy.hooks.call_metrics import NO_CODE, NO_STATUS, CallMetrics
 from kapy.hooks.catalog import Catalog
 from kapy.hooks.discovery import validate_handlers
 from kapy.hooks.errors import HookError
@@ -29,6 +31,47 @@ from kapy.hooks.urls import handler_url
 from kapy.kube import Document
 from kapy.kube.go_quoted import go_quoted
 from kapy.kube.model import encode
+from kapy.kube.prometheus import Histograms, counter, histogram
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+_BUCKETS: Final = (
+    *(0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0),
+    *(10.0, 15.0, 20.0, 30.0, 45.0, 60.0),
+)
+_HOOK: Final = ["host", "group", "version", "hook"]
+NO_CODE: Final = "<error>"
+NO_STATUS: Final = "Unknown"
+
+
+class CallMetrics:
+    """Counts the calls of one program (a `kapy.kube.prometheus.Collector`)."""
+
+    def __init__(self) -> None:
+        self._requests: Counter[tuple[str, ...]] = Counter()
+        self._seconds = Histograms(_BUCKETS)
+
+    def count_call(self, host: str, hook: AnyHook, code: str, status: str, seconds: float) -> None:
+        """Count one request. code: HTTP's, or NO_CODE; status: of the response, or NO_STATUS."""
+        self._requests[code, host, hook.group, hook.version, hook.name, status] += 1
+        self._seconds.observe((host, hook.group, hook.version, hook.name), seconds)
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the current metric families."""
+        yield counter(
+            "capi_runtime_sdk_requests_total",
+            "Requests to extensions by status code, host, hook and status of the response.",
+            ["code", *_HOOK, "status"],
+            sorted(self._requests.items()),
+        )
+        yield histogram(
+            "capi_runtime_sdk_request_duration_seconds",
+            "Seconds that requests to extensions took, by host and hook.",
+            _HOOK,
+            self._seconds.rows(),
+        )
+
 
 _SHOWN: Final = 512
 """Characters of an answer that is an error page, in messages."""

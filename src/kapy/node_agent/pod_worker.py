@@ -21,9 +21,25 @@ from kapy.node_agent.pod_folder import PodFolder
 from kapy.node_agent.pod_inputs import FAILURES, PodInputs
 from kapy.node_agent.restarts import Policy
 from kapy.node_agent.runtime import ContainerConfig, Exit, Runtime
-from kapy.node_agent.signals import Signal
 from kapy.node_agent.status_reporter import STOPPED, StatusReporter
 from kapy.node_agent.supported import unsupported_fields
+
+
+class Signal:
+    """Wakes all waiters; a notification between two waits of the same waiter is not lost."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def notify(self) -> None:
+        """Report a change."""
+        self._event.set()
+        self._event = asyncio.Event()
+
+    async def wait(self) -> None:
+        """Wait for the next notification."""
+        await self._event.wait()
+
 
 _log = logging.getLogger(__name__)
 

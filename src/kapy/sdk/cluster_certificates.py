@@ -1,4 +1,9 @@
-"""Find and store a cluster's certificates in its Secrets."""
+"""Find and store a cluster's certificates in its Secrets.
+
+Users may provide certificates of their own, which are checked before they are used. A certificate
+that does not fit its key would make machines fail without any message. No error quotes the contents
+of a Secret.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +23,25 @@ from kapy.kube.errors import AlreadyExists, KapyError, NotFound
 from kapy.kube.meta import OwnerReference
 from kapy.kube.model import encode
 from kapy.kube.names import SECRETS
-from kapy.kube.pki import KeyPair
+from kapy.kube.pki import (
+    InvalidPem,
+    KeyPair,
+    has_public_keys,
+    holds_public_key,
+    is_authority,
+    is_matching_pair,
+    load,
+    public_key,
+)
 from kapy.kube.renamed import RenamedMember
 from kapy.remote.secrets import (
+    API_SERVER_ETCD_CLIENT,
+    CERTIFICATE,
     CLUSTER_CA,
     CLUSTER_NAME_LABEL,
+    PRIVATE_KEY,
     SECRET_TYPE,
+    SERVICE_ACCOUNT,
     BadSecret,
     UnusableSecrets,
     certificate_secret,
@@ -32,8 +50,50 @@ from kapy.remote.secrets import (
     secret_key,
     secret_problem,
 )
-from kapy.sdk.certificate_checks import certificate_problem
 from kapy.sdk.certificate_specs import ClusterCertificate, new_key_pair
+
+_UNREADABLE: Final = f"{CERTIFICATE} holds no certificate in PEM form that can be read"
+_NO_AUTHORITY: Final = f"the certificate in {CERTIFICATE} is not one of an authority (CA:TRUE)"
+_MISMATCH: Final = f"{PRIVATE_KEY} is not the private key of the certificate in {CERTIFICATE}"
+_NO_KEY: Final = f"{PRIVATE_KEY} holds no RSA or EC private key in PEM form that can be read"
+_NO_PUBLIC_KEY: Final = f"{CERTIFICATE} holds no public key in PEM form that can be read"
+_OTHER_PUBLIC_KEY: Final = f"{PRIVATE_KEY} is not the private key of a public key in {CERTIFICATE}"
+
+
+def certificate_problem(certificate: ClusterCertificate, pair: KeyPair) -> str:
+    """Return what is wrong with a certificate and its key, "" if they are valid. The key may be
+    missing, since it may be kept elsewhere.
+    """
+    if certificate.purpose == SERVICE_ACCOUNT:
+        return _public_key_problem(pair)
+    try:
+        load(pair.certificate)
+        signs = not certificate.external and certificate.purpose != API_SERVER_ETCD_CLIENT
+        if signs and not is_authority(pair.certificate):
+            return _NO_AUTHORITY
+    except InvalidPem:
+        return _UNREADABLE
+    if not pair.key:
+        return ""
+    try:
+        return "" if is_matching_pair(pair) else _MISMATCH
+    except InvalidPem:
+        return _NO_KEY
+
+
+def _public_key_problem(pair: KeyPair) -> str:
+    """Check a service account key, which has no certificate."""
+    if not pair.key:
+        return "" if has_public_keys(pair.certificate) else _NO_PUBLIC_KEY
+    try:
+        public_key(pair.key)
+    except InvalidPem:
+        return _NO_KEY
+    try:
+        return "" if holds_public_key(pair.certificate, pair.key) else _OTHER_PUBLIC_KEY
+    except InvalidPem:
+        return _NO_PUBLIC_KEY
+
 
 CLUSTER_SECRETS: Final = CLUSTER_NAME_LABEL
 """Label selector of the Secrets that are watched; a user's own may lack the label."""

@@ -2,6 +2,10 @@
 
 Secrets, identities and the labels of namespaces are watched: a rotated Secret, a revoked namespace
 and a late identity enqueue their users.
+
+The namespaces that may use an identity follow the rule of Cluster API's providers. Without
+`allowedNamespaces` no namespace may; with an empty one all may; else those that it lists, and those
+whose labels its selector selects. A selector without requirements selects nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import SECRETS, Resource
 from kapy.kube.renamed import RenamedMember
-from kapy.kube.selectors import InvalidSelector
+from kapy.kube.selectors import InvalidSelector, selector_of
 from kapy.remote.secrets import secret_value
 from kapy.sdk.credential_types import (
     RETRY_INTERVAL,
@@ -27,9 +31,26 @@ from kapy.sdk.credential_types import (
     IdentityReference,
     identity_reference,
 )
-from kapy.sdk.credentials_allowed import is_allowed
 from kapy.sdk.credentials_finalizers import CredentialFinalizers
 from kapy.sdk.credentials_users import Usage, Users
+
+
+def is_allowed(identity: Document, namespace: str, labels: dict[str, str]) -> bool:
+    """Whether objects of a namespace with these labels may use an identity.
+
+    Raises InvalidSelector.
+    """
+    allowed = (identity.get("spec") or {}).get("allowedNamespaces")
+    if allowed is None:
+        return False
+    names, selector = allowed.get("list") or (), _requirements(allowed.get("selector"))
+    if not names and not selector:
+        return True
+    return namespace in names or (bool(selector) and selector_of(selector).matches(labels))
+
+
+def _requirements(selector: Document | None) -> Document:
+    return {key: value for key, value in (selector or {}).items() if value}
 
 
 class TenantCredentials:

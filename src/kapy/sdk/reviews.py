@@ -1,21 +1,91 @@
 """The frame of webhooks: an ASGI application.
 
 A server sends an `AdmissionReview` (admission.k8s.io/v1) or a `ConversionReview`
-(apiextensions.k8s.io/v1) by POST, and reads `/healthz` and `/readyz` by GET.
+(apiextensions.k8s.io/v1) by POST, and reads `/healthz` and `/readyz` by GET. Requests are counted
+in metrics with controller-runtime's names.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from kapy._aio.asgi import Receive, Scope, Send, read_body, run_lifespan, send_reply
 from kapy.kube import Document
 from kapy.kube.patch.merge_patch import is_equal_json
-from kapy.sdk.review_metrics import ReviewMetrics
+from kapy.kube.prometheus import Histograms, counter, gauge, histogram
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+_BUCKETS: Final = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0)
+_WEBHOOK: Final = ["webhook"]
+CONVERSION: Final = "/convert"
+
+
+class ReviewMetrics:
+    """The counters of one application (a `kapy.kube.prometheus.Collector`)."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths = sorted(paths)
+        self._requests: Counter[tuple[str, ...]] = Counter()
+        self._bugs: Counter[bool] = Counter()
+        self._under_way: Counter[str] = Counter()
+        self._seconds = Histograms(_BUCKETS)
+
+    @contextmanager
+    def measure(self, path: str) -> Iterator[None]:
+        """Count a running request. Errors are bugs, and are raised through."""
+        began = perf_counter()
+        self._under_way[path] += 1
+        try:
+            yield
+        except Exception:
+            self._bugs[path == CONVERSION] += 1
+            self.count_response(path, 500)
+            raise
+        finally:
+            self._under_way[path] -= 1
+            self._seconds.observe((path,), perf_counter() - began)
+
+    def count_response(self, path: str, code: int) -> None:
+        """Count an answer with its status code."""
+        self._requests[str(code), path] += 1
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the current metric families."""
+        yield counter(
+            "controller_runtime_webhook_requests_total",
+            "Requests to webhooks by status code.",
+            ["code", *_WEBHOOK],
+            sorted(self._requests.items()),
+        )
+        yield histogram(
+            "controller_runtime_webhook_latency_seconds",
+            "Seconds that webhooks took.",
+            _WEBHOOK,
+            self._seconds.rows(),
+        )
+        yield gauge(
+            "controller_runtime_webhook_requests_in_flight",
+            "Requests that webhooks are answering.",
+            _WEBHOOK,
+            (([path], self._under_way[path]) for path in self._paths),
+        )
+        for name, what in (("webhook", False), ("conversion_webhook", True)):
+            yield counter(
+                f"controller_runtime_{name}_panics_total",
+                "Requests that failed for a reason nobody foresaw: bugs.",
+                [],
+                [([], self._bugs[what])],
+            )
+
 
 MAX_BODY: Final = 64 * 1024 * 1024
 """Bytes that a review may have: a server has a whole list converted at a time."""

@@ -24,7 +24,7 @@ from kapy.apps.manifests import apply_manifests, class_sample
 from kapy.client.client import Client
 from kapy.engine.leadership import LeaderElectionConfig, LeaderElector
 from kapy.engine.shards import Shards
-from kapy.hooks.call_metrics import CallMetrics
+from kapy.hooks.call import CallMetrics
 from kapy.hooks.catalog import own_catalog
 from kapy.kube import Document, Key, yaml
 from kapy.testing import on_virtual_time

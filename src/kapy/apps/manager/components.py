@@ -3,6 +3,10 @@
 Objects have upstream's names, so each can replace the other. Only cert-manager's objects are
 missing: managers issue their own certificates, and use cert-manager's if its Secret exists.
 
+The Docker provider's manager Pod can get the container engine of its node. Access to an engine's
+socket means root on that machine. The Pod runs as root, because root owns the socket; it has no
+capabilities all the same.
+
 Contract: "Components YAML" of the clusterctl provider contract.
 """
 
@@ -35,12 +39,49 @@ from kapy.apps.components.programs import (
 from kapy.apps.components.rules import RBAC, binding, role
 from kapy.apps.components.serving import PORT, SERVER, webhook_service
 from kapy.apps.manager.configurations import configurations
-from kapy.apps.manager.engine_socket import with_engine
 from kapy.apps.manager.programs import PROGRAMS, Program
 from kapy.apps.manager.rights import AGGREGATED, rights_of
 from kapy.clusterctl.components.images import MANAGER
 from kapy.kube import Document
 from kapy.providers.inmemory.addresses import PORTS
+
+MOUNT_PATH: Final = "/var/run/docker.sock"
+"""The path of the socket in the Pod."""
+_ROOT: Final = {"runAsNonRoot": False, "runAsUser": 0, "runAsGroup": 0}
+_PRIVILEGED: Final = {
+    f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("audit", "enforce", "warn")
+}
+"""The Pod Security labels of upstream's Namespace: stricter levels refuse a socket of the node."""
+_VOLUME: Final = "engine"
+
+
+def with_engine(document: Document, socket: str) -> Document:
+    """The object of the manager's components with the changes for the engine's socket."""
+    if document["kind"] == "Namespace":
+        return with_labels(document, _PRIVILEGED)
+    if document["kind"] != "Deployment":
+        return document
+    pod = document["spec"]["template"]["spec"]
+    source = {"path": socket, "type": "Socket"}
+    changed = {
+        **pod,
+        "containers": [_with_socket_mount(container) for container in pod["containers"]],
+        "securityContext": {**pod["securityContext"], **_ROOT},
+        "volumes": [*pod["volumes"], {"name": _VOLUME, "hostPath": source}],
+    }
+    template = {**document["spec"]["template"], "spec": changed}
+    return {**document, "spec": {**document["spec"], "template": template}}
+
+
+def _with_socket_mount(container: Document) -> Document:
+    mounts = [*container["volumeMounts"], {"mountPath": MOUNT_PATH, "name": _VOLUME}]
+    return {
+        **container,
+        "env": [*container["env"], {"name": "DOCKER_HOST", "value": f"unix://{MOUNT_PATH}"}],
+        "securityContext": {**container["securityContext"], **_ROOT},
+        "volumeMounts": mounts,
+    }
+
 
 IMAGE: Final = f"localhost/kapy:{__version__}"
 """The image of all managers, as `Containerfile` makes it on one's own machine."""

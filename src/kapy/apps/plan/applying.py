@@ -1,4 +1,4 @@
-"""Sends the same requests to an API server as `kubectl apply`."""
+"""Sends the same requests to an API server as `kubectl apply`, also with `--server-side`."""
 
 from __future__ import annotations
 
@@ -10,17 +10,72 @@ from kapy.api.names import Annotation
 from kapy.apiserver.resources.structs import facts
 from kapy.apps.plan.manner import DEFAULT, ApplyOptions
 from kapy.apps.plan.sender import Sender
-from kapy.apps.plan.server_side import server_side
 from kapy.client.client import Client
 from kapy.kube import Document, Key
+from kapy.kube.apply.last_applied import ANNOTATION, MANAGER
 from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
 from kapy.kube.apply.last_applied import MANAGER as SERVER_SIDE
+from kapy.kube.apply.migration import migrate_entries, owns_annotation
 from kapy.kube.errors import NotFound
 from kapy.kube.foreign_json import BadJson, decode_json
-from kapy.kube.http import APPLY_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from kapy.kube.names import Resource
 from kapy.kube.patch.strategic_three_way import strategic_three_way
 from kapy.kube.patch.three_way import three_way
+
+LAST_APPLIED_OWNER: Final = "kubectl-last-applied"
+"""The field manager that keeps the annotation of an earlier client-side apply."""
+
+
+async def server_side(send: Sender, path: str, document: Document, options: ApplyOptions) -> None:
+    """Apply an object, and take over the fields of an earlier client-side apply.
+
+    Raises Conflict if others own a field with another value, unless it is forced.
+    """
+    manager = options.manager or MANAGER
+
+    async def apply() -> Document:
+        return await send("PATCH", path, document, manager, APPLY_PATCH, force=options.force)
+
+    live = await apply()
+    if send.is_dry:
+        return  # nothing was stored, so nothing can be migrated
+    if manager == MANAGER:
+        live = await _own_last_applied(send, path, live)
+    entries = migrate_entries(live["metadata"].get("managedFields") or (), manager)
+    if entries is None:
+        return
+    patch: list[dict[str, Any]] = [
+        {"op": "replace", "path": "/metadata/managedFields", "value": entries},
+        {
+            "op": "replace",
+            "path": "/metadata/resourceVersion",
+            "value": live["metadata"]["resourceVersion"],
+        },
+    ]
+    await send("PATCH", path, patch, manager, JSON_PATCH)
+    await apply()  # removes fields that only this manager owns and that it no longer applies
+
+
+async def _own_last_applied(send: Sender, path: str, live: Document) -> Document:
+    """The object after the last-applied annotation, if it exists, got a server-side apply owner."""
+    metadata = live["metadata"]
+    text = (metadata.get("annotations") or {}).get(ANNOTATION)
+    owners = (
+        field
+        for field in metadata.get("managedFields") or ()
+        if field.get("operation") == "Apply" and owns_annotation(field.get("fieldsV1") or {})
+    )
+    if text is None or next(owners, None) is not None:
+        return live
+    named = {name: metadata[name] for name in ("name", "namespace") if name in metadata}
+    annotated = {
+        "apiVersion": live["apiVersion"],
+        "kind": live["kind"],
+        "metadata": {**named, "annotations": {ANNOTATION: text}},
+    }
+    return await send("PATCH", path, annotated, LAST_APPLIED_OWNER, APPLY_PATCH)
+
 
 CLIENT_SIDE: Final = "kubectl-client-side-apply"
 """The field manager of kubectl's client-side apply."""

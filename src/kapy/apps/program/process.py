@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -19,11 +20,11 @@ from kapy.apps.https.serving import Application, serve
 from kapy.apps.program.diagnostics import Diagnostics
 from kapy.apps.program.endpoints import NO_ADDRESS, Endpoints, parse_address, serve_endpoints
 from kapy.apps.program.options import ProgramOptions
-from kapy.apps.program.pod import namespace_of_pod
 from kapy.apps.program.readiness import Message, Readiness, no_message
 from kapy.apps.program.webhook_serving import Webhooks, serve_webhooks
 from kapy.client.client import Client
 from kapy.client.https import ApiTransport
+from kapy.client.in_cluster import SERVICE_ACCOUNT_FOLDER
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.client.rate_limit import RateLimited
 from kapy.client.server_version import OLDEST, MinimumVersion
@@ -35,6 +36,16 @@ from kapy.engine.shards import Shards
 from kapy.kube import Key
 from kapy.kube.http import Transport
 from kapy.sdk.reviews import Reviews
+
+
+def namespace_of_pod() -> str:
+    """Return the Pod's namespace, "" outside of a Pod."""
+    namespace = os.environ.get("POD_NAMESPACE", "")
+    try:
+        return namespace or (SERVICE_ACCOUNT_FOLDER / "namespace").read_text().strip()
+    except OSError:
+        return ""
+
 
 AddControllers = Callable[[Runtime], Mapping[str, Service]]
 """Adds controllers; returns services to run beside them, by name."""

@@ -1,5 +1,9 @@
 """The objects of a provider's components file.
 
+Webhooks need a Service and configurations. There is no certificate among the objects: the program
+creates one and injects its CA (`kapy.apps.program.webhook_serving`), or uses cert-manager's if its
+Secret exists.
+
 Contract: "Components YAML" of the clusterctl provider contract.
 """
 
@@ -26,14 +30,26 @@ from kapy.apps.components.programs import (
     leader_election_role,
 )
 from kapy.apps.components.rules import binding, role
-from kapy.apps.components.serving import PORT, SERVER, client_config, secret_of
+from kapy.apps.components.serving import PORT, SERVER, client_config, secret_of, webhook_service
 from kapy.apps.manager.rights import AGGREGATED
 from kapy.apps.provider.definitions import crds_of
 from kapy.apps.provider.rights import core_rules, program_rules
-from kapy.apps.provider.webhooks import webhooks_of
 from kapy.clusterctl.components.images import MANAGER
 from kapy.kube import Document
+from kapy.sdk.admission import Rulebook
+from kapy.sdk.admission_configurations import webhook_configurations
 from kapy.sdk.provider import Provider, Setting
+
+
+def webhooks_of(
+    rules: Rulebook, prefix: str, namespace: str, selector: dict[str, str]
+) -> list[Document]:
+    """Return the objects. selector: selects the Pods of the program."""
+    client = client_config(prefix, namespace)
+    return [
+        webhook_service(prefix, namespace, selector),
+        *webhook_configurations(rules, f"{prefix}-webhook-configuration", client),
+    ]
 
 
 def components_of(provider: Provider, version: str, image: str = "") -> list[Document]:

@@ -1,13 +1,17 @@
-"""Behavioural conformance: run a provider and check what it does."""
+"""Behavioural conformance: run a provider and check what it does.
+
+Progress is reported periodically, so that a long run does not look stuck.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Final
 
 from kapy._aio.clock import Clock, loop_clock
+from kapy._aio.services import run_services
 from kapy.kube.errors import KapyError
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.behaviour.setup import ROLE_SETUPS
@@ -20,7 +24,6 @@ from kapy.testing.conformance.errors import CannotRun, NotApplicable, SubjectErr
 from kapy.testing.conformance.fault_tier import FaultRun, add_fault_results
 from kapy.testing.conformance.findings import Finding, Report
 from kapy.testing.conformance.fixture import CLUSTER, ONLY, Session
-from kapy.testing.conformance.progress import progress
 from kapy.testing.conformance.provider_under_test import (
     REAL,
     VIRTUAL,
@@ -30,8 +33,35 @@ from kapy.testing.conformance.provider_under_test import (
     Timeouts,
 )
 from kapy.testing.conformance.rules import RULES
-from kapy.testing.conformance.run_context import RunContext
+from kapy.testing.conformance.run_context import RunContext, discard_progress
 from kapy.testing.conformance.session import open_session
+
+EVERY: Final = 15.0
+"""The interval in seconds. A timer, because a wait for a provider has no events of its own."""
+_MOST: Final = 5
+"""Rules that are named in a line."""
+
+
+def progress(results: CheckResults, context: RunContext) -> AbstractAsyncContextManager[None]:
+    """Report how many checks have finished, while the body runs."""
+    if context.report_progress is discard_progress:
+        return nullcontext()
+
+    async def tell() -> None:
+        while True:
+            await asyncio.sleep(EVERY)
+            context.report_progress(progress_line(results))
+
+    return run_services(progress=tell)
+
+
+def progress_line(results: CheckResults) -> str:
+    """Return the progress line."""
+    names = sorted(set(results.running.values()))
+    some = ", ".join(names[:_MOST])
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return f"{len(results.finished)} checks are over; at work: {some or 'none'}{more}"
+
 
 LIMITS: Final = {0: Limits(), 1: Limits(ONLY, ONLY)}
 
