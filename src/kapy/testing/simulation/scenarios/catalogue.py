@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from kapy.kube.errors import KapyError
+from kapy.testing.simulation.scenarios.clock_jumps import CLOCK_JUMPS
+from kapy.testing.simulation.scenarios.cluster_move import CLUSTER_MOVE
+from kapy.testing.simulation.scenarios.cluster_variants import CLUSTER_VARIANTS
+from kapy.testing.simulation.scenarios.extension_hooks import EXTENSION_HOOKS
 from kapy.testing.simulation.scenarios.foreign import FOREIGN
 from kapy.testing.simulation.scenarios.goals import available_with, nothing_is_left, without
-from kapy.testing.simulation.scenarios.hooked import HOOKED
 from kapy.testing.simulation.scenarios.manifests import (
     CLUSTER,
     HEALTH_CHECKS,
@@ -20,11 +23,8 @@ from kapy.testing.simulation.scenarios.manifests import (
     plain_cluster,
 )
 from kapy.testing.simulation.scenarios.many import MANY
-from kapy.testing.simulation.scenarios.moved import MOVED
 from kapy.testing.simulation.scenarios.restraint import RESTRAINT
 from kapy.testing.simulation.scenarios.scenario import Scenario
-from kapy.testing.simulation.scenarios.shapes import SHAPES
-from kapy.testing.simulation.scenarios.years import YEARS
 from kapy.testing.simulation.user import User
 
 CONTROL_PLANE: Final = "meadow-cp"
@@ -233,11 +233,11 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
             has_containers=True,
         ),
         *RESTRAINT,
-        *SHAPES,
-        *HOOKED,
-        *YEARS,
+        *CLUSTER_VARIANTS,
+        *EXTENSION_HOOKS,
+        *CLOCK_JUMPS,
         *MANY,
-        *MOVED,
+        *CLUSTER_MOVE,
         *FOREIGN,
     )
 }

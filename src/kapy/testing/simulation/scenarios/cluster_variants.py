@@ -1,4 +1,4 @@
-"""Scenarios of other shapes: a MachinePool, an external etcd, volumes that a drain waits for."""
+"""Scenarios of other clusters: a MachinePool, an external etcd, volumes that a drain waits for."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ async def _volumes(user: User) -> None:
     await user.until("the worker is replaced", without(user.view, [victim], available_with(1, 2)))
 
 
-SHAPES: Final = (
+CLUSTER_VARIANTS: Final = (
     Scenario("pool", "A MachinePool: 2, 3, another version, 1.", _pool, _create_pool, 40, share=4),
     Scenario("delete-pool", "A cluster with a MachinePool is deleted.", _delete_pool, _create_pool),
     Scenario(

@@ -47,7 +47,7 @@ async def _clock_jump(user: User) -> None:
     )
 
 
-YEARS: Final = (
+CLOCK_JUMPS: Final = (
     Scenario(
         "clock-jump",
         "All clocks jump by eleven months, and certificates are renewed.",

@@ -87,7 +87,7 @@ def _content(kind: str, document: Document) -> str:
     return str((document.get("spec") or {}).get("providerID", ""))
 
 
-MOVED: Final = (
+CLUSTER_MOVE: Final = (
     Scenario(
         "move",
         "The cluster moves to a second management cluster.",

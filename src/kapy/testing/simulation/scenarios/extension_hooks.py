@@ -103,7 +103,7 @@ def _update_goal(before: set[str], goal: Goal, least: int) -> Goal:
     return holds
 
 
-HOOKED: Final = tuple(
+EXTENSION_HOOKS: Final = tuple(
     Scenario(name, text, play, prepare, seconds, extension=holding_extension, share=share)
     for name, text, play, prepare, seconds, share in (
         ("hooks-create", "An extension holds up a creation.", _held_create, _discover, 60, 5),
