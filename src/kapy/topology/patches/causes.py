@@ -10,7 +10,7 @@ from typing import Any, Final
 from kapy.kube.patch.strict_json_patch import Operation
 from kapy.topology.patches.external import MergePatch
 from kapy.topology.patches.fields import TEMPLATE_INTO_OBJECT
-from kapy.topology.patches.uses import Use
+from kapy.topology.patches.template_uses import Use
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from kapy.topology.patches.fields import PATCHED, CannotSetField, copy_fields
 from kapy.topology.patches.inline import GeneratedPatch, InlinePatch, inline_patches
 from kapy.topology.patches.item import Item
 from kapy.topology.patches.rendering import LongTemplate, Rendering
-from kapy.topology.patches.uses import Use, uses_of
+from kapy.topology.patches.template_uses import Use, uses_of
 from kapy.topology.patches.values import SourceValues, defined_by
 from kapy.topology.state import ClusterState
 
