@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from kapy.kube import Document
-from kapy.node_agent.environment import environment_of
-from kapy.node_agent.expansion import expand
+from kapy.node_agent.environment import environment_of, expand
 from kapy.node_agent.sources import MissingSource, Sources
 
 POD: Document = {

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from kapy.api.extension_config import ClientConfig
-from kapy.hooks.aggregate import aggregate_responses
+from kapy.hooks.caller import aggregate_responses
 from kapy.hooks.catalog import own_catalog
 from kapy.hooks.discovery import validate_handlers, with_defaults
 from kapy.hooks.errors import BadAddress, BadDiscovery

@@ -14,22 +14,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from kapy.api.extension_config import ExtensionConfig
 from kapy.engine.cache import Informer
-from kapy.hooks.aggregate import aggregate_responses
 from kapy.hooks.breaker import CircuitBreaker, CircuitOpen
 from kapy.hooks.call import CallFailed, Calls, body_of, check, discover
 from kapy.hooks.catalog import Catalog
 from kapy.hooks.errors import HookError
-from kapy.hooks.hook import AnyHook, Hook
+from kapy.hooks.hook import AnyHook, Hook, Req, Resp
 from kapy.hooks.messages.discovery import DEFAULT_TIMEOUT_SECONDS, ExtensionHandler
-from kapy.hooks.messages.message import SUCCESS, Request, Response
+from kapy.hooks.messages.message import SUCCESS, Request, RetryResponse
 from kapy.hooks.registry import NotRegistered, Registration, Registry
 from kapy.hooks.response_cache import ResponseCache, cache_key
 from kapy.hooks.transport import HookTransport
@@ -37,8 +36,30 @@ from kapy.hooks.urls import handler_url
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 
+
+def aggregate_responses(hook: Hook[Req, Resp], responses: Iterable[Resp]) -> Resp:
+    """Return one response for several successful ones: the shortest retry, and all messages in
+    order.
+    """
+    together = hook.response()
+    messages = []
+    for response in responses:
+        if isinstance(response, RetryResponse) and isinstance(together, RetryResponse):
+            together.retry_after_seconds = lowest_wait(
+                together.retry_after_seconds, response.retry_after_seconds
+            )
+        if response.message:
+            messages.append(response.message)
+    together.message = ", ".join(messages)
+    return together
+
+
+def lowest_wait(first: int, other: int) -> int:
+    """Return the lower of two retry times in seconds; 0 means none."""
+    return min(first, other) if first and other else first or other
+
+
 MAX_CONCURRENT_CALLS: Final = 16
-Resp = TypeVar("Resp", bound=Response)
 
 _log = logging.getLogger(__name__)
 

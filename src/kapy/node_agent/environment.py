@@ -1,13 +1,31 @@
-"""The environment variables of a container: `envFrom`, then `env`, with references expanded."""
+"""The environment variables of a container: `envFrom`, then `env`, with references expanded.
+
+`expand` replaces references, `$(NAME)`, as Kubernetes does it: `$$` is a dollar sign; a reference
+to a variable that is not known stays as it is written.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.node_agent.expansion import expand
 from kapy.node_agent.sources import MissingSource, Sources
+
+_REFERENCE: Final = re.compile(r"\$(?:\$|\(([^()]*)\))")
+
+
+def expand(text: str, variables: Mapping[str, str]) -> str:
+    """The text with the values of the variables that it refers to."""
+
+    def replaced(match: re.Match[str]) -> str:
+        name = match[1]
+        if name is None:
+            return "$"
+        return variables.get(name, match[0])
+
+    return _REFERENCE.sub(replaced, text)
 
 
 def environment_of(

@@ -9,8 +9,7 @@ from kapy.kube import Document
 from kapy.kube.errors import ApiError, Unreachable
 from kapy.kube.yaml import dump
 from kapy.node_agent.container_state import ContainerState
-from kapy.node_agent.environment import environment_of
-from kapy.node_agent.expansion import expand
+from kapy.node_agent.environment import environment_of, expand
 from kapy.node_agent.full_disk import full_disk, is_disk_full
 from kapy.node_agent.host import Host
 from kapy.node_agent.pod_folder import PodFolder

@@ -11,7 +11,7 @@ import pytest
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from kapy.apps.extension_server.protocol import (
+from kapy.apps.extension_server.serving import (
     FIRST_REQUEST_SECONDS,
     IDLE_SECONDS,
     MAX_HEAD_BYTES,

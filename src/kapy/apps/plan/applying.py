@@ -1,4 +1,7 @@
-"""Sends the same requests to an API server as `kubectl apply`, also with `--server-side`."""
+"""Sends the same requests to an API server as `kubectl apply`, also with `--server-side`.
+
+All writes have a field manager and strict field validation.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from typing import Any, Final
 from kapy.api.names import Annotation
 from kapy.apiserver.resources.structs import facts
 from kapy.apps.plan.manner import DEFAULT, ApplyOptions
-from kapy.apps.plan.sender import Sender
 from kapy.client.client import Client
+from kapy.client.reply import document_of, failure_of
 from kapy.kube import Document, Key
 from kapy.kube.apply.last_applied import ANNOTATION, MANAGER
 from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
@@ -18,10 +21,49 @@ from kapy.kube.apply.last_applied import MANAGER as SERVER_SIDE
 from kapy.kube.apply.migration import migrate_entries, owns_annotation
 from kapy.kube.errors import NotFound
 from kapy.kube.foreign_json import BadJson, decode_json
-from kapy.kube.http import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from kapy.kube.http import (
+    APPLY_PATCH,
+    JSON_PATCH,
+    MERGE_PATCH,
+    STRATEGIC_MERGE_PATCH,
+    Request,
+    Transport,
+)
 from kapy.kube.names import Resource
 from kapy.kube.patch.strategic_three_way import strategic_three_way
 from kapy.kube.patch.three_way import three_way
+
+
+class Sender:
+    """Sends writes. dry_run: "All" for requests that store nothing."""
+
+    def __init__(self, transport: Transport, dry_run: str) -> None:
+        self._transport = transport
+        self._query = {"fieldValidation": "Strict"} | ({"dryRun": dry_run} if dry_run else {})
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether requests store nothing."""
+        return "dryRun" in self._query
+
+    async def __call__(
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        manager: str,
+        media_type: str,
+        *,
+        force: bool = False,
+    ) -> Document:
+        """Send a write; returns the resulting object. Raises ApiError."""
+        query = {**self._query, "fieldManager": manager} | ({"force": "true"} if force else {})
+        request = Request(method, path, query, {"content-type": media_type}, body)
+        reply = await self._transport(request)
+        if reply.status >= 400:
+            raise failure_of(reply)
+        return document_of(reply)
+
 
 LAST_APPLIED_OWNER: Final = "kubectl-last-applied"
 """The field manager that keeps the annotation of an earlier client-side apply."""
