@@ -36,7 +36,7 @@ help:
 	@echo "make functions    compare functions with Cluster API's own, built with Go (ARGS='--count 5000 --seed 7 variables')"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make format       let ruff format and fix"
-	@echo "make bench        run the benchmarks (ARGS='1x1+0 api-server-https' for some of them; ARGS='--publish --repeat 3 …' for docs/reference/benchmarks.md)"
+	@echo "make bench        run the benchmarks (ARGS='1x1+0 api-server-https' for some of them; ARGS='--goals' for those of the goals; ARGS='--publish --repeat 3 …' for docs/reference/benchmarks.md)"
 	@echo "make reference    print docs/reference (api, commands), docs/contracts, docs/images and docs/concepts/runtime-sdk.md"
 	@echo "make docs         build the site of the documentation into build/docs"
 	@echo "make image        build the image of kapy's managers with docker or podman (IMAGE=name:tag, BASE=image with Python)"

@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import large_fleet, page, published
+from benchmarks import goals, large_fleet, page, published
 from benchmarks.published import Entries
 from benchmarks.quietness import QUIET_PERCENT, Surroundings, surroundings
 from benchmarks.report import table
@@ -34,7 +34,12 @@ def main() -> int:
     from benchmarks.scenarios import SCENARIOS
 
     _name_peer(options)
-    chosen = [name for name in SCENARIOS if _wanted(name, options.scenarios)]
+    patterns = [*options.scenarios, *(goals.SCENARIOS if options.goals else ())]
+    chosen = [
+        name
+        for name in SCENARIOS
+        if _wanted(name, patterns) and not fnmatch.fnmatch(name, options.without)
+    ]
     if not chosen:
         sys.stderr.write(f"there is no such scenario; there are {', '.join(SCENARIOS)}\n")
         return 2
@@ -147,6 +152,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--publish", action="store_true", help="put the figures into docs/reference/benchmarks.md"
     )
+    parser.add_argument(
+        "--goals", action="store_true", help="run the scenarios that have a figure of a goal"
+    )
+    parser.add_argument("--without", default="", help="a pattern of scenarios not to run")
     parser.add_argument("--one", default="", help=argparse.SUPPRESS)
     return parser
 

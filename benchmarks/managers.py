@@ -186,7 +186,12 @@ def _idle(managers: dict[str, Running], number: int) -> Row:
         name: round(100 * (manager.cpu - before[name]) / IDLE_SECONDS, 2)
         for name, manager in managers.items()
     }
-    return {"step": "idle", "clusters": number, "percent_of_a_core": percent}
+    return {
+        "step": "idle",
+        "clusters": number,
+        "percent_of_a_core": percent,
+        "core_percent": percent["core"],
+    }
 
 
 def _started_anew(environ: dict[str, str], number: int, settling: float = 0.0) -> Row:

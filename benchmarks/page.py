@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks import published
+from benchmarks import goals, published
 from benchmarks.published import FIGURES, ROOT, Entries
 from benchmarks.quietness import QUIET_PERCENT
 from benchmarks.report import DETAILS
@@ -52,7 +52,7 @@ and starts these parts.
 
 def page(entries: Entries) -> str:
     """Return the whole page."""
-    parts = [_INTRODUCTION, _plots(entries)]
+    parts = [_INTRODUCTION, goals.section(entries), _plots(entries)]
     parts += [_section(name, item) for name, item in sorted(entries.items(), key=_order)]
     return "\n".join(part for part in parts if part)
 

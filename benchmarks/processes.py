@@ -18,11 +18,11 @@ WARM: Final = 10
 _HZ: Final = os.sysconf("SC_CLK_TCK")
 
 
-async def create(number: int, processes: int) -> list[Row]:
+async def create(number: int, processes: int, keys: str = "ECDSA-P256") -> list[Row]:
     """`number` clusters of one control plane machine posted at once, until all are Available."""
     async with fleet(processes) as herd:
         workers = await running_workers(herd)
-        shape = Shape(keys="ECDSA-P256")
+        shape = Shape(keys=keys)
         await herd.create(shape, [f"warm-{item}" for item in range(WARM)])
         pids = {"plane": os.getpid(), **{worker.name: worker.pid for worker in workers}}
         before = {name: cpu_seconds(pid) for name, pid in pids.items()}

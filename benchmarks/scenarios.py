@@ -37,6 +37,7 @@ from benchmarks.fleet import Shape
 Scenario: TypeAlias = Callable[[], Coroutine[Any, Any, list[dict[str, Any]]]]
 
 ECDSA: Final = "ECDSA-P256"
+RSA: Final = "RSA-2048"
 
 
 def _create(number: int, **shape: Any) -> Scenario:
@@ -90,6 +91,8 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "100x1+0-ecdsa-3-processes": partial(processes.create, 100, 3),
     "1000x1+0-ecdsa-1-process": partial(processes.create, 1000, 1),
     "1000x1+0-ecdsa-2-processes": partial(processes.create, 1000, 2),
+    "100x1+0-2-processes": partial(processes.create, 100, 2, keys=RSA),
+    "1000x1+0-2-processes": partial(processes.create, 1000, 2, keys=RSA),
     "1000x1+0": _create(1000),
     "1000x1+0-ecdsa": _create(1000, keys=ECDSA),
     "10000x1+0-ecdsa": _create(10_000, keys=ECDSA),
@@ -99,8 +102,10 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "life-10000-2-processes": partial(lifetime.live, 10_000, 2),
     "workers-3-50-3": partial(clusters.scale_workers, 3, 50),
     "workers-3-500-3": partial(clusters.scale_workers, 3, 500),
+    "workers-3-1000-3": partial(clusters.scale_workers, 3, 1000),
     "rollout-50": partial(clusters.roll_out, 50),
     "rollout-500": partial(clusters.roll_out, 500),
+    "rollout-1000": partial(clusters.roll_out, 1000),
     "control-plane-1-3-1": partial(clusters.scale_control_plane, 1, 3),
     "class-1x1+3-ecdsa": partial(
         classes.create_and_look, 1, classes.OfClass(workers=3, keys=ECDSA)

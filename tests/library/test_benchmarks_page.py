@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks import page, published
+from benchmarks import goals, page, published
 from benchmarks.quietness import QUIET_PERCENT
+from benchmarks.scenarios import SCENARIOS
 
 
 def entry(*other_percent: float | None, **figures: list[float]) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def test_scenarios_of_clusters_are_sorted_by_their_number() -> None:
     names = ["10x1+0", "settled", "2x1+0", "1x1+3"]
     text = page.page({name: entry(0.0) for name in names})
     headings = [line[3:] for line in text.splitlines() if line.startswith("## ")]
-    assert headings == ["settled", "2x1+0", "10x1+0", "1x1+3"]
+    assert headings == ["Goals", "settled", "2x1+0", "10x1+0", "1x1+3"]
 
 
 def test_a_plot_has_a_point_for_each_number_of_clusters() -> None:
@@ -69,3 +70,30 @@ def test_a_plot_has_a_point_for_each_number_of_clusters() -> None:
         "settled": entry(0.0, wall_s=[9, 9, 9]),
     }
     assert page.growth(entries) == {"wall_s": {"1+0": [(1, 1), (10, 5)]}}
+
+
+def test_each_goal_is_measured_by_scenarios_that_exist() -> None:
+    assert set(goals.SCENARIOS) <= set(SCENARIOS)
+    published_entries = published.read()
+    for goal in goals.GOALS:
+        for figure in goal.figures:
+            if figure.scenario in published_entries:
+                assert goals.NOT_PUBLISHED not in figure.printed(published_entries), figure
+
+
+def test_a_goal_has_its_figures_and_their_dates() -> None:
+    (deletion,) = (goal for goal in goals.GOALS if goal.work.startswith("deletion of 10,000"))
+    assert f"| {deletion.target} | {goals.NOT_PUBLISHED} |  |" in goals.section({})
+    rows = [{"step": "delete", "clusters_per_s": [31.0, 30.0, 32.0]}]
+    entries = {goals.LIFE: {**entry(0.0), "rows": rows}}
+    assert f"| {deletion.target} | 31 clusters/s | 2026-01-01 |" in goals.section(entries)
+
+
+def test_a_change_in_a_large_fleet_is_compared_with_one_in_a_small_fleet() -> None:
+    (change,) = (goal for goal in goals.GOALS if goal.work.startswith("one cluster changed"))
+    rows = [
+        {"step": "a change among 10", "median_s": [0.2, 0.2, 0.2]},
+        {"step": "a change among 10,000", "median_s": [0.3, 0.3, 0.3]},
+    ]
+    entries = {goals.LIFE: {**entry(0.0), "rows": rows}}
+    assert change.figures[0].printed(entries) == "1.5 times"
