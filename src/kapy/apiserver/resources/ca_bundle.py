@@ -8,9 +8,6 @@ from base64 import b64decode
 from binascii import Error
 from typing import Final
 
-from cryptography import x509
-from cryptography.utils import CryptographyDeprecationWarning
-
 _BLOCK: Final = re.compile(
     rb"^-----BEGIN ([^\n]*?)-----[ \t]*\r?\n(.*?)^-----END \1-----", re.DOTALL | re.MULTILINE
 )
@@ -18,6 +15,10 @@ _LOAD: Final = "unable to load root certificates"
 
 
 def _load(certificate: bytes) -> None:
+    # Few API servers see a certificate here, and each start would pay for the import.
+    from cryptography import x509
+    from cryptography.utils import CryptographyDeprecationWarning
+
     with warnings.catch_warnings():  # Go accepts such serial numbers
         warnings.simplefilter("ignore", CryptographyDeprecationWarning)
         x509.load_der_x509_certificate(certificate)
