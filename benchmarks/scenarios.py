@@ -99,6 +99,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "life-100-2-processes": partial(lifetime.live, 100, 2),
     "life-1000-1-process": partial(lifetime.live, 1000, 1),
     "life-1000-2-processes": partial(lifetime.live, 1000, 2),
+    "life-3000-2-processes": partial(lifetime.live, 3000, 2),
     "life-10000-2-processes": partial(lifetime.live, 10_000, 2),
     "workers-3-50-3": partial(clusters.scale_workers, 3, 50),
     "workers-3-500-3": partial(clusters.scale_workers, 3, 500),
