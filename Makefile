@@ -17,7 +17,7 @@ WORKERS ?= 3
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help quickstart test test-quick test-real test-hosts test-migration real-parts test-recorded samples soak exhaustive rules mutations differential functions check format bench reference image docs dist release clean
+.PHONY: help quickstart test test-quick test-real test-hosts test-migration real-parts test-recorded samples soak exhaustive rules mutations differential functions instructions check format bench reference image docs dist release clean
 
 help:
 	@echo "make quickstart   start a management plane and a Ready cluster (ARGS=--exit to stop after it)"
@@ -34,6 +34,7 @@ help:
 	@echo "make mutations    put bugs into the source one at a time; print those that no test finds (ARGS='machineset', ARGS=--found: those of models and simulation)"
 	@echo "make differential  compare with kube-apiserver in KUBEBUILDER_ASSETS (ARGS='--area apply --count 2000 --seed 7 --jobs 2')"
 	@echo "make functions    compare functions with Cluster API's own, built with Go (ARGS='--count 5000 --seed 7 variables')"
+	@echo "make instructions  count the instructions of a small story with Valgrind; fails if it costs more than recorded (ARGS=--record)"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make format       let ruff format and fix"
 	@echo "make bench        run the benchmarks (ARGS='1x1+0 api-server-https' for some of them; ARGS='--goals' for those of the goals; ARGS='--publish --repeat 3 …' for docs/reference/benchmarks.md)"
@@ -136,6 +137,9 @@ differential: $(TEST)/.made
 
 functions: $(TEST)/.made
 	@$(TEST)/bin/python -m tests.functions $(ARGS)
+
+instructions: $(TEST)/.made
+	@$(TEST)/bin/python -m tests.instructions $(ARGS)
 
 check: $(CHECK)/.made
 	$(CHECK)/bin/ruff check .

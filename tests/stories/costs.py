@@ -80,10 +80,10 @@ async def measure() -> Costs:
         meter = _metered(plane)
         story = Story(plane.client, own_kinds())
         steps: dict[str, Callable[[], Awaitable[None]]] = {
-            "create a cluster with 3 workers": lambda: _create(story),
+            "create a cluster with 3 workers": lambda: create_cluster(story),
             "scale to 5 workers": lambda: _scale(story, 5),
             "scale to 1 worker": lambda: _scale(story, 1),
-            "delete the cluster": lambda: _delete(story),
+            "delete the cluster": lambda: delete_cluster(story),
         }
         await asyncio.sleep(QUIET)
         costs: Costs = {}
@@ -122,7 +122,8 @@ def _objects() -> list[Document]:
     return objects
 
 
-async def _create(story: Story) -> None:
+async def create_cluster(story: Story) -> None:
+    """Create the cluster and wait until it is complete."""
     await story.create(_objects())
     await story.until(Cluster, CLUSTER, lambda cluster: is_complete(encode(cluster)))
 
@@ -139,7 +140,8 @@ async def _scale(story: Story, number: int) -> None:
     await story.until(MachineDeployment, WORKERS, is_settled)
 
 
-async def _delete(story: Story) -> None:
+async def delete_cluster(story: Story) -> None:
+    """Delete the cluster and wait until it is gone."""
     await story.client.delete(Cluster, Key("default", CLUSTER))
     await story.until_gone(Cluster, CLUSTER)
 
