@@ -40,7 +40,7 @@ def record(figure: Figure) -> None:
 
 
 def increase(before: Figure, now: Figure) -> float:
-    """By which share the story costs more. With another Python, the ratios are compared."""
+    """Return the share by which the story costs more. With another Python, compare the ratios."""
     if before.python_build == now.python_build:
         return now.story / before.story - 1
     return now.ratio / before.ratio - 1
