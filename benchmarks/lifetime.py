@@ -25,6 +25,7 @@ from benchmarks.measure import percentile
 from benchmarks.processes import cpu_seconds, resident_bytes, running_workers
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.client.client import Client
+from kapy.engine.idle_packing import INTERVAL
 from kapy.kube import Key
 
 Row = dict[str, Any]
@@ -35,6 +36,8 @@ IDLE_SECONDS: Final = 60.0
 REST_PERCENT: Final = 1.0
 """A plane has settled when it takes no more of a core for `REST_SECONDS`."""
 REST_SECONDS: Final = 10.0
+PACKED_SECONDS: Final = 2.5 * INTERVAL
+"""Seconds after which two passes have packed what nobody reads."""
 PATIENCE_SECONDS: Final = 900.0
 _BEFORE, _AFTER = "before", "after"
 
@@ -96,9 +99,10 @@ class Plane:
             },
         }
 
-    async def settle(self) -> float:
+    async def settle(self, *, at_least: float = 0.0) -> float:
         """Wait until the plane rests; return the seconds that this took."""
         began = time.perf_counter()
+        await asyncio.sleep(at_least)
         while time.perf_counter() - began < PATIENCE_SECONDS:
             with self.cost() as spent:
                 await asyncio.sleep(REST_SECONDS)
@@ -142,12 +146,13 @@ async def _before(folder: str, number: int, processes: int, _: float) -> list[Ro
         rows.append(
             {
                 **_row("create", spent, number),
+                "clusters_per_s": round(number / spent.wall, 2),
                 "p50_s": round(percentile(took, 0.5), 3),
                 "p99_s": round(percentile(took, 0.99), 3),
                 **plane.memory(),
             }
         )
-        seconds = await plane.settle()
+        seconds = await plane.settle(at_least=PACKED_SECONDS)
         with plane.cost() as spent:
             await asyncio.sleep(IDLE_SECONDS)
         percent = 100 * sum(spent.cpu.values()) / spent.wall
@@ -172,7 +177,8 @@ async def _after(folder: str, number: int, processes: int, began: float) -> list
         rows.append(plane.since(began + REST_SECONDS, "all reconciled after the restart"))
         with plane.cost() as spent:
             await plane.herd.delete(names(number))
-        rows.append({**_row("delete", spent, number), **plane.memory()})
+        rate = {"clusters_per_s": round(number / spent.wall, 2)}
+        rows.append({**_row("delete", spent, number), **rate, **plane.memory()})
     return rows
 
 
@@ -209,7 +215,6 @@ def _row(step: str, spent: Spent, number: int) -> Row:
         "step": step,
         "clusters": number,
         "wall_s": round(spent.wall, 3),
-        "clusters_per_s": round(number / spent.wall, 2),
         "cpu_s": round(sum(spent.cpu.values()), 3),
         "cpu_ms_per_cluster": round(1000 * sum(spent.cpu.values()) / number, 2),
         **{

@@ -10,11 +10,12 @@ from random import Random
 
 import pytest
 
+from kapy._aio.cooperation import STEPS_PER_TURN
 from kapy.client.client import Client
 from kapy.engine.cache import Cache, Change
-from kapy.engine.reflector import AT_ONCE
 from kapy.kube import Document, Key
 from kapy.kube.errors import Expired, ServerError, TooManyRequests, Unreachable
+from kapy.kube.http import Reply, Request
 from kapy.kube.names import NODES
 from tests.engine.fake_server import WIDGETS, FakeServer, widget
 
@@ -423,4 +424,40 @@ async def test_other_tasks_run_while_a_watch_that_is_behind_catches_up() -> None
         while len(here.widgets.keys()) < 1000:
             await asyncio.sleep(0)
             taken.append(len(here.widgets.keys()))
-    assert max(later - earlier for earlier, later in pairwise([0, *taken])) <= AT_ONCE
+    assert max(later - earlier for earlier, later in pairwise([0, *taken])) <= STEPS_PER_TURN
+
+
+class SlowBeginning:
+    """A server far away, whose initial events take minutes in all."""
+
+    over_network = True
+
+    def __init__(self, number: int, seconds: float) -> None:
+        self.number, self.seconds = number, seconds
+        self.lists = 0
+
+    async def __call__(self, request: Request) -> Reply:
+        if "watch" not in request.query:
+            self.lists += 1
+        return Reply(200, self._events())
+
+    async def _events(self) -> AsyncIterator[Document]:
+        for number in range(self.number):
+            await asyncio.sleep(self.seconds)
+            document = widget(f"widget-{number}", metadata={"resourceVersion": str(number + 1)})
+            yield {"type": "ADDED", "object": document}
+        end = {"annotations": {"k8s.io/initial-events-end": "true"}, "resourceVersion": "99"}
+        yield {"type": "BOOKMARK", "object": widget("", metadata=end)}
+        await asyncio.sleep(1e6)
+
+
+async def test_a_long_beginning_of_a_watch_is_read_to_its_end() -> None:
+    server = SlowBeginning(number=10, seconds=20.0)
+    cache = Cache(Client(server), random=Random(7))
+    widgets = cache.informer(WIDGETS)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(cache.run())
+        await asyncio.sleep(300)
+        assert len(widgets.keys()) == 10
+        assert server.lists == 0
+        task.cancel()

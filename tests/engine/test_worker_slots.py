@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from itertools import pairwise
+from random import Random
 
 import pytest
 
+from kapy._aio.clock import loop_clock
 from kapy.engine.controller import Controller
 from kapy.engine.result import DONE, Result
-from kapy.engine.worker_slots import MAX_YIELDED, TurnLimit, yield_slot
+from kapy.engine.runtime import Runtime
+from kapy.engine.worker_slots import BEGUN_IN_A_TURN, MAX_YIELDED, TurnLimit, yield_slot
 from kapy.kube import Key
+from tests.engine.fake_server import FakeServer
 
 WAITERS = [Key("waits", str(number)) for number in range(20)]
 OTHERS = [Key("works", str(number)) for number in range(20)]
@@ -126,3 +130,27 @@ async def test_a_cancelled_worker_takes_no_turn() -> None:
         await asyncio.sleep(0)
         tasks["b"].cancel()
     assert begun == ["a", "c"]
+
+
+async def test_the_controllers_of_a_program_share_the_limit_of_a_turn() -> None:
+    begun = 0
+
+    async def reconcile(key: Key) -> Result:
+        nonlocal begun
+        begun += 1
+        return DONE
+
+    runtime = Runtime.on(FakeServer(), clock=loop_clock(), random=Random(1))
+    keys = [Key("default", str(number)) for number in range(100)]
+    for name in ("first", "second", "third"):
+        controller = runtime.add(Controller(name, reconcile, concurrency=50))
+        for key in keys:
+            controller.enqueue(key)
+    counts = [0]
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(runtime.run())
+        while begun < 300:
+            await asyncio.sleep(0)
+            counts.append(begun)
+        task.cancel()
+    assert max(later - earlier for earlier, later in pairwise(counts)) == BEGUN_IN_A_TURN

@@ -90,7 +90,7 @@ class FakeEngine(MemoryEngine[FakeContainer]):
         return record.id
 
     async def start(self, name: str) -> None:
-        result = self.known(name)
+        result = self.find(name)
         network = result.config["HostConfig"]["NetworkMode"]
         addresses = {network: (self._given(result.config, network), "")}
         if network == "host" or network.startswith("container:"):
@@ -118,18 +118,18 @@ class FakeEngine(MemoryEngine[FakeContainer]):
         return str(wanted)
 
     async def stop(self, name: str, seconds: float) -> None:
-        result = self.known(name)
+        result = self.find(name)
         self.diary.append(f"stop {name} {seconds:g}")
         if result.record.is_running:
             self.end(result, 143)
 
     async def wait(self, name: str) -> int:
-        result = self.known(name)
+        result = self.find(name)
         while result.record.state in ("running", "paused"):
             result.wakes.clear()
             await result.wakes.wait()
             self.check_answers()
-        return self.known(name).record.exit_code
+        return self.find(name).record.exit_code
 
     async def remove(self, name: str) -> bool:
         self.check_answers()
@@ -148,19 +148,19 @@ class FakeEngine(MemoryEngine[FakeContainer]):
         return True
 
     async def logs(self, name: str, *, lines: int = 200) -> str:
-        return self.known(name).log
+        return self.find(name).log
 
     async def carry_out(
         self, name: str, command: Sequence[str], content: bytes, *, privileged: bool
     ) -> CommandResult:
-        self.known(name)
+        self.find(name)
         self.diary.append(f"run {' '.join(command)}{' privileged' if privileged else ''}")
         return CommandResult(3, "", "")
 
     async def run_session(self, name: str, command: Sequence[str], session: Session) -> int:
         """Writes what it reads, and the sizes of the terminal; ends with the code that it is told,
         or at the end of its input."""
-        self.known(name)
+        self.find(name)
         rights = " privileged" if session.privileged else ""
         self.diary.append(f"session {list(command)}{rights}")
         if session.sizes is not None:
@@ -178,7 +178,7 @@ class FakeEngine(MemoryEngine[FakeContainer]):
 
     async def attach(self, name: str, session: Session) -> None:
         """Says its name, writes what it reads, and ends with its input."""
-        result = self.known(name)
+        result = self.find(name)
         self.diary.append(f"attach {result.config.get('OpenStdin', False)} {session.tty}")
         for piece in [b"here ", *[piece async for piece in session.input or _nothing()]]:
             taken = session.output(piece)

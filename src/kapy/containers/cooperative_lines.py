@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterable, AsyncIterator
 from typing import Final, TypeVar
+
+from kapy._aio.cooperation import Cooperation
 
 Item = TypeVar("Item")
 
@@ -15,9 +16,7 @@ LINES_PER_TURN: Final = 200
 async def cooperate(items: AsyncIterable[Item]) -> AsyncIterator[Item]:
     """Yield the same items, and yield to the event loop after every `LINES_PER_TURN`: reading a
     line that has already arrived never does."""
-    taken = 0
+    cooperation = Cooperation(LINES_PER_TURN)
     async for item in items:
         yield item
-        taken += 1
-        if taken % LINES_PER_TURN == 0:
-            await asyncio.sleep(0)
+        await cooperation.step()

@@ -24,6 +24,7 @@ from contextlib import AbstractAsyncContextManager, suppress
 from random import Random
 from typing import Final, Protocol
 
+from kapy._aio.cooperation import Cooperation
 from kapy.client.client import Client, over_network
 from kapy.client.stream import Event
 from kapy.engine.collection_limits import CollectionLimit
@@ -59,11 +60,6 @@ cluster that is deleted is forgotten."""
 STALE_LISTS: Final = 4
 """Lists in a row that are too old, after which it is not a replica that lags behind but a server
 that was restored from a backup."""
-
-
-AT_ONCE: Final = 32
-"""Events that are taken in before other tasks run. A watch that is behind has thousands of them,
-and reads them without waiting once."""
 
 
 INITIAL_END: Final = "k8s.io/initial-events-end"
@@ -162,7 +158,8 @@ class Reflector:
         self._tried = asyncio.Event()
         self._failing_since = 0.0
         self._warned = ""
-        self._count = 0  # of events
+        # A watch that is behind has thousands of events, and reads them without waiting once.
+        self._cooperation = Cooperation()
         self.resource = resource
         self.origin = ""
         self.failure: Exception | None = None
@@ -310,7 +307,7 @@ class Reflector:
             self.limit.begin()
         async for event in events:
             limit.reschedule(loop.time() + LONGEST_BEGINNING)
-            await self._let_others_run()
+            await self._cooperation.step()
             if self.transform is not None and event.type != "BOOKMARK":
                 # Transformed at once: a whole list of full objects takes several times the memory.
                 event = Event(event.type, self.transform(event.document))
@@ -328,12 +325,6 @@ class Reflector:
             else:
                 items[key] = event.document
         raise Unreachable(f"the watch of {self.resource.plural} ended in its beginning")
-
-    async def _let_others_run(self) -> None:
-        """Let other tasks run after some events that came without waiting."""
-        self._count += 1
-        if self._count % AT_ONCE == 0:
-            await asyncio.sleep(0)
 
     def _fall_back_to_lists(self, why: str) -> None:
         log.debug("%s are listed: the server does not stream lists: %s", self.resource.plural, why)
@@ -376,7 +367,7 @@ class Reflector:
                 self.limit.follow(event)
             self._sink.take(event)
             del event, document  # the next one may come in hours
-            await self._let_others_run()
+            await self._cooperation.step()
 
 
 def _version_in(document: Document) -> str:

@@ -6,11 +6,11 @@ nothing is polled.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kapy.apiserver.controllers.work_queue import AT_ONCE, ObjectKey, WorkQueue
+from kapy._aio.cooperation import Cooperation
+from kapy.apiserver.controllers.work_queue import ObjectKey, WorkQueue
 from kapy.apiserver.request.context import RequestContext
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.metadata import format_time
@@ -52,16 +52,14 @@ class GarbageCollector:
 
     async def _index_all(self) -> None:
         """Index the objects that exist, and let other tasks run after some of them."""
-        count = 0
+        cooperation = Cooperation()
         for table in self._server.store.tables():
             for namespace in list(table.namespaces):
                 for name in list(table.namespaces.get(namespace, ())):
                     metadata = table.head(namespace, name)
                     if metadata is not None:
                         self._index(ObjectKey(table.name, namespace, name), metadata)
-                    count += 1
-                    if count % AT_ONCE == 0:
-                        await asyncio.sleep(0)
+                    await cooperation.step()
 
     def _index(self, place: ObjectKey, meta: Document) -> None:
         self._alive[meta["uid"]] = place

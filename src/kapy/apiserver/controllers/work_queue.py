@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from typing import Final, NamedTuple
+from typing import NamedTuple
+
+from kapy._aio.cooperation import Cooperation
 
 PATIENCE = 5.0
 """Seconds until the retry of a refused deletion."""
-
-
-AT_ONCE: Final = 32
-"""Keys that are taken before other tasks run: who processes them may never wait."""
 
 
 class ObjectKey(NamedTuple):
@@ -29,7 +27,7 @@ class WorkQueue:
         # A dict takes time for each key that was removed from its front.
         self._places: OrderedDict[ObjectKey, None] = OrderedDict()
         self._more = asyncio.Event()
-        self._taken = 0
+        self._cooperation = Cooperation()
 
     def add(self, place: ObjectKey) -> None:
         """Queue an object."""
@@ -45,10 +43,9 @@ class WorkQueue:
         asyncio.get_running_loop().call_later(PATIENCE, self.add, place)
 
     async def get(self) -> ObjectKey:
-        """Wait for the oldest key and remove it from the queue."""
-        self._taken += 1
-        if self._taken % AT_ONCE == 0:
-            await asyncio.sleep(0)
+        """Wait for the oldest key and remove it from the queue. Other tasks run now and then even
+        if there are always keys: a caller that processes them may never wait."""
+        await self._cooperation.step()
         while not self._places:
             self._more.clear()
             await self._more.wait()

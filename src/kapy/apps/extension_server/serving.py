@@ -28,7 +28,7 @@ than clients keep connections that they do not use."""
 MAX_HEAD_BYTES: Final = 1 << 20
 """Bytes that may come before a request's head is whole: far more than one has."""
 FIRST_REQUEST_SECONDS: Final = 30.0
-"""How long a new connection may stay without a whole request."""
+"""Seconds for which a new connection may stay without a whole request."""
 _REASONS: Final = {item.value: f"{item.value} {item.phrase}".encode() for item in HTTPStatus}
 _EXPECT: Final = b"expect"
 _CLOSE: Final = b"connection: close\r\n"

@@ -80,13 +80,13 @@ class SimulatedEngine(PaperEngine):
 
     async def start(self, name: str) -> None:
         """Start a container, unless it runs."""
-        if self.known(name).record.is_running:
+        if self.find(name).record.is_running:
             return
         if NETWORK not in self.networks:
             raise NoSuchObject(f"network {NETWORK} not found")
         await super().start(name)
         self._balance(name)
-        self._report(self.known(name).record, "start")
+        self._report(self.find(name).record, "start")
 
     async def kill(self, name: str, signal: str = "SIGKILL") -> None:
         """Send a signal to a container."""
@@ -126,7 +126,7 @@ class SimulatedEngine(PaperEngine):
                 events.put_nowait(replace(record, state=action))
 
     def _balance(self, name: str) -> None:
-        text = self.known(name).files.get(PATH)
+        text = self.find(name).files.get(PATH)
         if text is not None:
             self.balanced(name, _SERVER.findall(text.decode()))
 

@@ -39,8 +39,8 @@ ASSIGNED: Final = frozenset(
 )
 """Fields that a cloud of one's own may assign in another way each time."""
 OF_THE_WAY: Final = frozenset(("deprecated",))
-"""As upstream's, machines that are containers keep the v1beta1 condition of their first wait, if
-they had to wait."""
+"""Machines that are containers keep the v1beta1 condition of their first wait, if they had to wait,
+as upstream's do."""
 ANNOTATIONS: Final = frozenset(
     (
         "machinedeployment.clusters.x-k8s.io/revision",

@@ -122,7 +122,7 @@ class MemoryEngine(Engine, Generic[C]):
         if self.down:
             raise EngineUnreachable(f"no container engine answers at {self.address}: start it")
 
-    def known(self, name: str) -> C:
+    def find(self, name: str) -> C:
         """A container by its name or id. Raises EngineUnreachable, NoSuchObject."""
         self.check_answers()
         for key, container in self.made.items():

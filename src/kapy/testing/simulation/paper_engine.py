@@ -127,7 +127,7 @@ class PaperEngine(MemoryEngine[PaperContainer]):
 
     async def start(self, name: str) -> None:
         self.check_answers()
-        result = self.known(name)
+        result = self.find(name)
         self._count += 1
         addresses = {"kind": (f"172.18.0.{self._count}", "")}
         bound = result.config.get("HostConfig", {}).get("PortBindings", {})
@@ -138,7 +138,7 @@ class PaperEngine(MemoryEngine[PaperContainer]):
 
     async def kill(self, name: str, signal: str = "SIGKILL") -> None:
         self.check_answers()
-        self.known(name).signals.append(signal)
+        self.find(name).signals.append(signal)
 
     async def remove(self, name: str) -> bool:
         self.check_answers()
@@ -148,7 +148,7 @@ class PaperEngine(MemoryEngine[PaperContainer]):
     async def put_files(self, name: str, files: Iterable[File]) -> None:
         self.check_answers()
         for file in files:
-            self.known(name).files[file.path] = file.content
+            self.find(name).files[file.path] = file.content
 
     def output(
         self,
@@ -168,7 +168,7 @@ class PaperEngine(MemoryEngine[PaperContainer]):
 
         async def pieces() -> AsyncIterator[bytes]:
             yield b"INFO: starting init\r\n"
-            age = asyncio.get_running_loop().time() - self.known(name).started
+            age = asyncio.get_running_loop().time() - self.find(name).started
             booted = asyncio.get_running_loop().time() + self.boot_time - age + 0.01
             while (remaining := booted - asyncio.get_running_loop().time()) > 0:
                 await asyncio.sleep(min(remaining, 1.0))
@@ -185,8 +185,8 @@ class PaperEngine(MemoryEngine[PaperContainer]):
         del privileged
         if tuple(command[: len(WITH_LOG)]) == WITH_LOG:
             entry, *command = command[len(WITH_LOG) :]
-            self.known(name).logged.append(entry)
-        result, text = self.known(name), " ".join(command)
+            self.find(name).logged.append(entry)
+        result, text = self.find(name), " ".join(command)
         age = asyncio.get_running_loop().time() - result.started
         if age < self.boot_time:
             self.early.append(text)
