@@ -115,7 +115,6 @@ async def test_a_repeated_watch_is_registered_once() -> None:
 
 
 async def test_a_controller_keeps_no_informer_alive() -> None:
-    gc.freeze()  # the collection below need not traverse what other tests left
     runtime = Runtime.on(FakeServer(), clock=loop_clock())
     controller = Controller("widgets", Seen())
     runtime.cache.informer(WIDGETS)

@@ -105,9 +105,6 @@ async def live(user: User, changes: int, interval: float, rest: list[list[Checkp
 
 def play(changes: int, interval: float) -> tuple[Outcome, list[list[Checkpoint]]]:
     rest: list[list[Checkpoint]] = []
-    # Each measurement collects garbage: it need not traverse what other tests left.
-    gc.collect()
-    gc.freeze()
 
     async def prepare(user: User) -> None:
         await user.apply(lasting_cluster(control_planes=1, workers=2))
