@@ -1,6 +1,7 @@
 """Finds mutations with the small models and the simulation, each in a forked process.
 
-A finder is `model:NAME`, or `SCENARIO` or `SCENARIO@FAULTS`, both with seed 0.
+A finder is `model:NAME`, or `SCENARIO` or `SCENARIO@FAULTS`, both with seed 0. `*` for the number
+of a fault's point (`lost-reply@core:w*`) tries the fault at all points of that kind.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import msgspec
 
 from kapy.testing.simulation import SCENARIOS, Baseline, parse_faults, run
 from kapy.testing.simulation.campaign import baseline_of
+from kapy.testing.simulation.forking import explore as explore_points
+from kapy.testing.simulation.points import Point
 from tests.models import control_plane, rollout
 from tests.models.explorer import explore
 from tests.models.test_control_plane import SMALL
@@ -36,7 +39,9 @@ FINDERS: Final[Mapping[str, str]] = {
     "a Machine's etcd member is removed before its Node is drained": "model:control-plane",
     "a Machine goes with its etcd member still in the cluster": "model:control-plane",
     "a rollout surges by one more": "model:control-plane",
-    "a retry makes a control plane Machine under another name": "heal-control-plane",
+    "a retry makes a control plane Machine under another name": (
+        "scale-control-plane@lost-reply@control-plane:w*"
+    ),
     "the control plane goes before its Machines are gone": "delete",
     "Machines that are still there do not count as surge": "model:rollout",
     "maxUnavailable is rounded up": "model:rollout",
@@ -196,8 +201,22 @@ def _find(finder: str) -> str:
         return _find_by_model(name)
     scenario, _, faults = finder.partition("@")
     baseline: Baseline = baseline_of(scenario, SEED)
+    if faults.endswith("*"):
+        return _find_at_any_point(scenario, faults, baseline)
     outcome = run(SCENARIOS[scenario], SEED, parse_faults(faults), baseline=baseline)
     return outcome.violations[0].rule if outcome.violations else ""
+
+
+def _find_at_any_point(scenario: str, fault: str, baseline: Baseline) -> str:
+    kind, _, points = fault.partition("@")
+    manager, _, letter = points.removesuffix("*").partition(":")
+
+    def is_there(point: Point, _: str) -> bool:
+        return (point.manager, point.letter) == (manager, letter)
+
+    verdicts = explore_points(SCENARIOS[scenario], SEED, [kind], baseline, selects=is_there)
+    rules = (violation.rule for verdict in verdicts for violation in verdict.violations)
+    return next(rules, "")
 
 
 def _find_by_model(name: str) -> str:
