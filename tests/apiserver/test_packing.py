@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from kapy._aio.clock import system_clock
+from kapy._aio.cooperation import STEPS_PER_TURN
 from kapy.apiserver.server import Server
 from kapy.apiserver.store.store import Store
 from kapy.apiserver.store.stored_object import StoredObject
+from kapy.kube.http import ADMIN, Request
 from kapy.kube.packed_json import Packer
 from tests.apiserver.requester import CONFIG_MAPS, Asking, config_map, running
 
@@ -86,3 +89,23 @@ async def test_a_watch_resumes_over_packed_objects(tmp_path: Path) -> None:
         watcher = store.watch(store.table("configmaps"), "default", "", None, revision)
         events = [watcher.ready(), watcher.ready()]
         assert [event and event.document for event in events] == before
+
+
+@pytest.mark.parametrize("query", [{}, {"watch": "true"}])
+async def test_other_tasks_run_while_packed_objects_are_listed(query: dict[str, str]) -> None:
+    async with running(None) as asking:
+        store = asking.server.store
+        await create(asking, *(f"x-{number:03}" for number in range(200)))
+        pack_idle(store)
+        undecoded = set[int]()
+
+        async def count_undecoded() -> None:
+            while True:
+                undecoded.add(len(store.table("configmaps").undecoded("default")))
+                await asyncio.sleep(0)
+
+        async with asyncio.TaskGroup() as group:
+            counting = group.create_task(count_undecoded())
+            await asking.server.transport(ADMIN)(Request("GET", CONFIG_MAPS, query))
+            counting.cancel()
+        assert len(undecoded) >= 200 // STEPS_PER_TURN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kapy._aio.cooperation import STEPS_PER_TURN
 from kapy.client.stream import Event
 from kapy.engine.store import Change, Store, is_gone, version_of
 from kapy.kube import Document, Key
@@ -88,7 +90,7 @@ def test_lists_events_and_answers_may_come_in_any_order(done: list[Write], data:
         else []
     )
     watched = 0
-    store.replace(list(states[0].values()), "0")
+    store.load(list(states[0].values()), "0")
     for step in data.draw(st.lists(st.sampled_from("walp"), max_size=20)):
         if step == "w" and watched < len(events):
             store.take(events[watched])
@@ -100,7 +102,7 @@ def test_lists_events_and_answers_may_come_in_any_order(done: list[Write], data:
         elif step == "l":
             version = data.draw(st.integers(0, len(done)))
             progress = store.progress
-            if store.replace(list(states[version].values()), str(version)):
+            if store.load(list(states[version].values()), str(version)):
                 watched = sum(version_of(entry.document) <= version for entry in events)
             else:
                 assert version < progress
@@ -162,13 +164,13 @@ def test_a_deleted_object_without_finalizers_is_gone(document: Document, expecte
 def test_a_former_object_of_the_same_name_is_removed_with_its_successor() -> None:
     for before in (False, True):
         store = Store(parse_labels("app=red"))
-        store.replace([], "0")
+        store.load([], "0")
         if before:
             store.observe(namesake("u2", 12, "blue"))  # our own write: it is not selected any more
         store.take(Event("ADDED", namesake("u1", 1, "red")))
         if not before:
             store.observe(namesake("u2", 12, "blue"))
-        store.replace([namesake("u2", 11, "red")], "11")
+        store.load([namesake("u2", 11, "red")], "11")
         assert not store.objects
 
 
@@ -176,7 +178,7 @@ def test_a_former_object_of_the_same_name_does_not_return_with_a_late_event() ->
     store = Store(parse_labels("app=red"))
     changes: list[Change] = []
     store.subscribe(changes.append)
-    store.replace([], "0")
+    store.load([], "0")
     for document in (namesake("u1", 1, "red"), namesake("u2", 3, "blue")):
         store.observe(document)
     store.take(Event("ADDED", namesake("u1", 1, "red")))
@@ -196,7 +198,7 @@ def entry(version: int, uid: str, name: str = "x") -> Document:
 
 def test_own_writes_are_known_between_a_restore_of_the_server_and_the_next_list() -> None:
     store = Store()
-    store.replace([entry(1000, "a"), entry(1001, "b", "y"), entry(1002, "c", "z")], "1002")
+    store.load([entry(1000, "a"), entry(1001, "b", "y"), entry(1002, "c", "z")], "1002")
     store.rewind()
     store.observe(entry(12, "d", "new"))
     store.observe(entry(13, "a"))
@@ -206,7 +208,7 @@ def test_own_writes_are_known_between_a_restore_of_the_server_and_the_next_list(
         "y": 1001,
         "z": 1002,
     }
-    assert store.replace([entry(12, "d", "new"), entry(13, "a"), entry(9, "b", "y")], "20")
+    assert store.load([entry(12, "d", "new"), entry(13, "a"), entry(9, "b", "y")], "20")
     assert {key.name: version_of(document) for key, document in store.objects.items()} == {
         "new": 12,
         "x": 13,
@@ -219,20 +221,55 @@ def test_own_writes_are_known_between_a_restore_of_the_server_and_the_next_list(
 def test_the_newest_list_is_right_after_a_restore() -> None:
     """The server has reached the known version again before the list."""
     store = Store()
-    store.replace([entry(1000, "a")], "1000")
-    assert store.replace([entry(990, "a"), entry(995, "b", "y")], "1005")
+    store.load([entry(1000, "a")], "1000")
+    assert store.load([entry(990, "a"), entry(995, "b", "y")], "1005")
     assert {version_of(document) for document in store.objects.values()} == {990, 995}
 
 
 def test_a_restored_server_deletes_nothing_that_it_still_has() -> None:
     store = Store()
-    store.replace([entry(1000, "a"), entry(1001, "b", "y")], "1001")
+    store.load([entry(1000, "a"), entry(1001, "b", "y")], "1001")
     changes: list[Change] = []
     store.subscribe(lambda change: changes.append(change))
     changes.clear()
     store.rewind()
-    store.replace([entry(10, "a")], "12")
+    store.load([entry(10, "a")], "12")
     assert [(change.old is None, change.new is None) for change in changes] == [
         (False, False),
         (False, True),
     ]
+
+
+async def test_other_tasks_run_while_a_long_list_is_taken_in() -> None:
+    store, turns = Store(), 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += not store.is_synced
+
+    async with asyncio.TaskGroup() as group:
+        counting = group.create_task(count_turns())
+        assert await store.replace([entry(n, f"u{n}", f"x{n}") for n in range(1, 1001)], "1000")
+        counting.cancel()
+    assert turns > 900 // STEPS_PER_TURN
+    assert len(store.objects) == 1000
+
+
+@settings(max_examples=200)
+@given(writes, st.data())
+def test_answers_may_come_while_a_list_is_taken_in(done: list[Write], data: Any) -> None:
+    """The list is as of its version: what an own write answers meanwhile is newer, and stays."""
+    history = History(done)
+    store = Store()
+    first, version = sorted(data.draw(st.tuples(*[st.integers(0, len(done))] * 2)))
+    store.load(list(history.states[first].values()), str(first))
+    answers = [event for event in history.events if version_of(event.document) > version]
+    for _ in store._steps(list(history.states[version].values()), str(version)):
+        if answers and data.draw(st.booleans()):
+            store.observe(answers.pop(0).document)
+    for event in history.events:
+        if version_of(event.document) > version:
+            store.take(event)
+    assert store.objects == {Key("", name): item for name, item in history.states[-1].items()}

@@ -86,7 +86,7 @@ class ObservedLease:
                 async with asyncio.timeout(remaining):
                     await self._given_up.wait()
 
-    def replace(self, items: Sequence[Document], version: str) -> bool:
+    async def replace(self, items: Sequence[Document], version: str) -> bool:
         """Handle a list from the reflector."""
         del version
         for lease in items:

@@ -75,7 +75,7 @@ class StaleList(KapyError):
 class Sink(Protocol):
     """Receives what a reflector reads."""
 
-    def replace(self, items: Sequence[Document], version: str) -> bool:
+    async def replace(self, items: Sequence[Document], version: str) -> bool:
         """Take in a whole list; return False to refuse a list that is older than the known
         state.
         """
@@ -269,10 +269,10 @@ class Reflector:
             self.limit.begin()
             for item in items:
                 self.limit.add(item)
-        self._replace(items, listed.resource_version)
+        await self._replace(items, listed.resource_version)
 
-    def _replace(self, items: Sequence[Document], version: str) -> None:
-        if not self._sink.replace(items, version):
+    async def _replace(self, items: Sequence[Document], version: str) -> None:
+        if not await self._sink.replace(items, version):
             self._stale_lists += 1
             if self._stale_lists == 1:
                 self._backoff.reset()  # the server answers: reset the back-off
@@ -280,7 +280,7 @@ class Reflector:
                 raise StaleList(f"the list is as of {version}: older than known")
             log.warning("%s returned to an older state: reading everything again", self._subject)
             self._sink.rewind()
-            self._sink.replace(items, version)
+            await self._sink.replace(items, version)
         self._stale_lists = 0
         self._version = version
         self._tried.set()
@@ -317,7 +317,7 @@ class Reflector:
             key = Key(metadata.get("namespace", ""), metadata.get("name", ""))
             if event.type == "BOOKMARK":
                 if (metadata.get("annotations") or {}).get(INITIAL_END) == "true":
-                    self._replace(list(items.values()), _version_in(event.document))
+                    await self._replace(list(items.values()), _version_in(event.document))
                     self._on_success()
                     return
             elif event.type == "DELETED":

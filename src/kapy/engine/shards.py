@@ -286,7 +286,7 @@ class Shards:
                 log.warning("cannot read the leases of shards: %s", error)
                 await self._pause()
             else:
-                self.replace(leases.items, leases.resource_version)
+                await self.replace(leases.items, leases.resource_version)
                 return
 
     async def _revoke_claims(self, slot: _Slot) -> None:
@@ -344,7 +344,7 @@ class Shards:
         del self._under_way[token]
         self._ended.set()
 
-    def replace(self, items: Sequence[Document], version: str) -> bool:
+    async def replace(self, items: Sequence[Document], version: str) -> bool:
         """Handle a list from the reflector. A Lease that was deleted by mistake still runs until it
         expires.
         """

@@ -16,9 +16,10 @@ import asyncio
 import logging
 import sys
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from kapy._aio.cooperation import Cooperation
 from kapy.client.stream import Event
 from kapy.engine.documents import Documents
 from kapy.engine.index import Index, IndexValues
@@ -178,15 +179,32 @@ class Store:
         is_older = old is not None and 0 < version_of(document) <= version_of(old)
         return is_older and not self._went_back
 
-    def replace(self, items: Iterable[Document], version: str) -> bool:
+    async def replace(self, items: Iterable[Document], version: str) -> bool:
         """Take in a list as of `version`: objects that are not in it were deleted, unless they are
         newer.
 
-        Returns False, and takes in nothing, if the known state is newer than the list.
+        Returns False, and takes in nothing, if the known state is newer than the list. Other tasks
+        run in between: a list may have thousands of objects. Answers to own writes that arrive
+        meanwhile are newer than the list.
         """
-        as_of, initial = parse_integer(version), not self.is_synced
-        if as_of < self.progress:
+        if parse_integer(version) < self.progress:
             return False
+        cooperation = Cooperation()
+        for _ in self._steps(items, version):
+            await cooperation.step()
+        return True
+
+    def load(self, items: Iterable[Document], version: str) -> bool:
+        """Take in a short list at once; otherwise as `replace`."""
+        if parse_integer(version) < self.progress:
+            return False
+        for _ in self._steps(items, version):
+            pass
+        return True
+
+    def _steps(self, items: Iterable[Document], version: str) -> Iterator[None]:
+        """Take in a list, one object at each step."""
+        as_of, initial = parse_integer(version), not self.is_synced
         listed = set()
         for item in items:
             key = Key.of(item)
@@ -196,15 +214,16 @@ class Store:
             is_right = old is None or version_of(item) < version_of(old) <= as_of
             is_right = is_right or self._went_back
             self._put(item, initial=initial, is_right=is_right)
+            yield
         for key in [key for key in self.objects if key not in listed]:
-            old = self.objects[key]
-            if version_of(old) <= as_of or self._went_back:
-                self._remove(key, old)
+            unlisted = self.objects.get(key)
+            if unlisted is not None and (version_of(unlisted) <= as_of or self._went_back):
+                self._remove(key, unlisted)
+                yield
         self.progress, self._went_back = as_of, False
         waiting, self._synced = self._synced, True
         if isinstance(waiting, asyncio.Event):
             waiting.set()
-        return True
 
     def rewind(self) -> None:
         """Distrust the known versions, because the server was restored.

@@ -98,10 +98,10 @@ class WatchedCollection:
         self.task: asyncio.Task[None] | None = None
         self._synced = synced
 
-    def replace(self, items: Sequence[Document], version: str) -> bool:
+    async def replace(self, items: Sequence[Document], version: str) -> bool:
         """Take in a whole list; the first one notifies the waiting controllers."""
         first = not self.store.is_synced
-        result = self.store.replace(items, version)
+        result = await self.store.replace(items, version)
         if first:
             self._synced()
         return result
@@ -195,7 +195,7 @@ class ClusterAccessor:
             since = listed.resource_version if listed is not None else ""
             if listed is not None:
                 items = listed.items if trim is None else list(map(trim, listed.items))
-                informer.store.replace(items, since)
+                informer.store.load(items, since)
             informer.reflector = reflector = Reflector(
                 reading, resource, informer, random, labels=labels, fields=fields, since=since
             )

@@ -124,7 +124,7 @@ class _Sink:
         self._fleet = fleet
         self.namespace = namespace
 
-    def replace(self, items: Sequence[Document], version: str) -> bool:  # noqa: ARG002
+    async def replace(self, items: Sequence[Document], version: str) -> bool:  # noqa: ARG002
         current = {Key.of(item): item for item in items}
         for key in self._fleet.keys(self.namespace) - current.keys():
             self._fleet.put(key, None)

@@ -39,7 +39,7 @@ class Remote:
         *held, listed = arguments
         if WatchedObjects(*held) not in self.open:
             store = Store()
-            store.replace(listed.items, listed.resource_version)
+            store.load(listed.items, listed.resource_version)
             self.open[WatchedObjects(*held)] = Informer(PODS, store)
         return self.open[WatchedObjects(*held)]
 

@@ -86,6 +86,16 @@ class Table:
         stored = None if objects is None else objects.get(name)
         return None if stored is None else stored.document or self._decode(stored)
 
+    def undecoded(self, namespace: str) -> list[tuple[str, str]]:
+        """Return namespace and name of the objects of a namespace ("" = all) without a document."""
+        wanted = [namespace] if namespace else list(self.namespaces)
+        return [
+            (item, name)
+            for item in wanted
+            for name, stored in self.namespaces.get(item, {}).items()
+            if stored.document is None
+        ]
+
     def decode(self, namespace: str, name: str) -> bool:
         """Decode an object; report whether that was still to be done."""
         stored = self.namespaces.get(namespace, {}).get(name)

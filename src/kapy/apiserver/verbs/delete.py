@@ -27,7 +27,7 @@ from kapy.apiserver.verbs.checks import new_review
 from kapy.apiserver.verbs.context import ServerContext
 from kapy.apiserver.verbs.create import to_storage_version
 from kapy.apiserver.verbs.read import (
-    decode_large,
+    decode_in_turns,
     list_objects,
     list_selection,
     select_page,
@@ -443,7 +443,7 @@ async def delete_collection(server: ServerContext, context: RequestContext) -> R
     options = await context.compute(partial(parse_delete_options, context))
     _warn_about_orphans(context, options)
     table = server.table(context.kind)
-    await decode_large(table, context.namespace)
+    await decode_in_turns(table, context.namespace)
     metadata, result = select_page(server, context, chosen, limit)
     for document in result:
         meta = document["metadata"]

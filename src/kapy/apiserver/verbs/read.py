@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from kapy._aio.cooperation import Cooperation
 from kapy.apiserver.encoding.go_json import syntax_error
 from kapy.apiserver.errors import (
     StorageFailure,
@@ -176,17 +177,21 @@ def encode_token(token: ContinueToken) -> str:
 async def list_objects(server: ServerContext, context: RequestContext) -> Reply:
     """List the objects that a request selects, ordered by namespace and name, in pages if asked."""
     chosen, limit = list_selection(context)
-    await decode_large(server.table(context.kind), context.namespace)
+    if not (context.name or chosen.name):
+        await decode_in_turns(server.table(context.kind), context.namespace)
     metadata, documents = select_page(server, context, chosen, limit)
     documents = list(await server.converter.to_version(documents, context.kind.resource))
     return Reply(200, serialize_list(server, context, documents, metadata))
 
 
-async def decode_large(table: Table, namespace: str) -> None:
-    """Decode large objects one at a time before all objects are read at once."""
-    for item, name in list(table.large):
-        if namespace in ("", item) and table.decode(item, name):
-            await asyncio.sleep(0)
+async def decode_in_turns(table: Table, namespace: str) -> None:
+    """Decode all objects of a namespace ("" = all) that are not decoded yet, and let other tasks
+    run in between: the caller is about to read all of them at once.
+    """
+    cooperation = Cooperation()
+    for item, name in table.undecoded(namespace):
+        if table.decode(item, name):
+            await (asyncio.sleep(0) if table.is_large(item, name) else cooperation.step())
 
 
 def select_page(
@@ -241,7 +246,7 @@ def _list_at_revision(
         if revision < server.store.history.floor:
             raise _expired_revision(server, revision)
         return revision, _content_at(server, table, context.namespace, revision)
-    return now, _by_name(table, context.namespace, name) if name else table.scan(context.namespace)
+    return now, by_name(table, context.namespace, name) if name else table.scan(context.namespace)
 
 
 def list_selection(context: RequestContext) -> tuple[Selection, int]:
@@ -263,7 +268,8 @@ def _is_exact(query: Mapping[str, str], limit: int, name: str) -> bool:
     return match == "Exact" or (not match and limit > 0 and not name)
 
 
-def _by_name(table: Table, namespace: str, name: str) -> Iterable[Document]:
+def by_name(table: Table, namespace: str, name: str) -> Iterable[Document]:
+    """Return the objects of a name, in a namespace or in all."""
     spaces = [namespace] if namespace else sorted(table.namespaces, key=lambda value: value + "/")
     result = (table.get(space, name) for space in spaces)
     return [item for item in result if item is not None]

@@ -17,7 +17,12 @@ from kapy.apiserver.request.selection import parse_selection
 from kapy.apiserver.store.table import Table
 from kapy.apiserver.store.watcher import Watcher, WatchEvent
 from kapy.apiserver.verbs.context import ServerContext
-from kapy.apiserver.verbs.read import parse_storage_version, too_large_error
+from kapy.apiserver.verbs.read import (
+    by_name,
+    decode_in_turns,
+    parse_storage_version,
+    too_large_error,
+)
 from kapy.apiserver.verbs.serialization import partial_metadata
 from kapy.kube import Document
 from kapy.kube.errors import ApiError, Expired
@@ -52,6 +57,9 @@ async def watch(server: ServerContext, context: RequestContext) -> Reply:
     name = context.name or chosen.name
     accept = _negotiate(context)
     table = server.table(context.kind)
+    with_state = initial or (initial is None and not version)
+    if with_state and not name:
+        await decode_in_turns(table, context.namespace)
     since = version or server.store.revision
     available = range(server.store.history.floor, server.store.revision + 1)
     if since not in available:
@@ -67,11 +75,8 @@ async def watch(server: ServerContext, context: RequestContext) -> Reply:
         max(since, server.store.revision) if initial else since,
     )
     bookmarks = bool_parameter(query, "allowWatchBookmarks")
-    if initial or (initial is None and not version):
-        for document in list(table.scan(context.namespace)):
-            metadata = document["metadata"]
-            if watcher.matches(document, metadata.get("namespace", ""), metadata["name"]):
-                watcher.add_initial(WatchEvent("ADDED", document, int(metadata["resourceVersion"])))
+    if with_state:
+        _add_state(watcher, table, context.namespace, name)
         if initial and bookmarks:
             watcher.push(bookmark(context, server.store.revision, INITIAL_END))
     make = _ListOnlyStream if accept.form == "PartialObjectMetadataList" else WatchStream
@@ -79,6 +84,15 @@ async def watch(server: ServerContext, context: RequestContext) -> Reply:
     if seconds > 0:
         stream.end_after(seconds)
     return Reply(200, stream)
+
+
+def _add_state(watcher: Watcher, table: Table, namespace: str, name: str) -> None:
+    """Queue the current objects of a watch."""
+    state = by_name(table, namespace, name) if name else table.scan(namespace)
+    for document in list(state):
+        metadata = document["metadata"]
+        if watcher.matches(document, metadata.get("namespace", ""), metadata["name"]):
+            watcher.add_initial(WatchEvent("ADDED", document, int(metadata["resourceVersion"])))
 
 
 def _negotiate(context: RequestContext) -> MediaType:

@@ -270,7 +270,7 @@ class SharedCertificate:
             "data": current.data,
         }
 
-    def replace(self, items: Sequence[Document], _version: str) -> bool:
+    async def replace(self, items: Sequence[Document], _version: str) -> bool:
         """Implements `kapy.engine.reflector.Sink`."""
         self._on_secret(items[0] if items else None)
         return True

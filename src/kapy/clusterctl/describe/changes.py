@@ -67,7 +67,7 @@ class _ChangeSink:
     def __init__(self, on_change: asyncio.Event) -> None:
         self._changed = on_change
 
-    def replace(self, items: Sequence[Document], version: str) -> bool:  # noqa: ARG002
+    async def replace(self, items: Sequence[Document], version: str) -> bool:  # noqa: ARG002
         self._changed.set()
         return True
 
