@@ -34,12 +34,19 @@ TOLERATED: Final = 1.5
 requests end in another order."""
 QUIET: Final = 20.0
 SOURCE: Final = str(Path(kapy.__file__).parent)
+LABELS: Final = {"addon": "of-all"}
+ADDON: Final[Document] = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "addon", "namespace": "default"},
+    "data": {"addon": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}"},
+}
 SET: Final[Document] = {
     "apiVersion": "addons.cluster.x-k8s.io/v1beta2",
     "kind": "ClusterResourceSet",
-    "metadata": {"name": "of-others", "namespace": "default"},
+    "metadata": {"name": "of-all", "namespace": "default"},
     "spec": {
-        "clusterSelector": {"matchLabels": {"selected": "never"}},
+        "clusterSelector": {"matchLabels": LABELS},
         "resources": [{"kind": "ConfigMap", "name": "addon"}],
     },
 }
@@ -73,6 +80,8 @@ def objects_of(name: str) -> list[Document]:
     """Return the sample cluster under another name, with keys that cost little."""
     objects: list[Document] = json.loads(json.dumps(sample()).replace("capybara", name))
     for document in objects:
+        if document["kind"] == Cluster.RESOURCE.kind:
+            document["metadata"].setdefault("labels", {}).update(LABELS)
         if document["kind"] == KubeadmControlPlane.RESOURCE.kind:
             configuration = document["spec"]["kubeadmConfigSpec"]
             configuration.setdefault("clusterConfiguration", {})
@@ -99,7 +108,7 @@ async def lines_of_a_life(others: int) -> Counter[Line]:
     counts: Counter[Line] = Counter()
     clear_caches()
     async with running_plane() as story:
-        await story.create([SET])
+        await story.create([ADDON, SET])
         for number in range(others):
             await create(story, f"other-{number:02}")
         await asyncio.sleep(QUIET)

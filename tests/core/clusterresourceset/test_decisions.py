@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.features import DEFAULT_GATES
 from kapy.api.names import Annotation
 from kapy.client.client import Client
-from kapy.core.clusterresourceset.reconcile import _selected_clusters
-from kapy.core.clusterresourceset.scope import Dependencies
+from kapy.core.clusterresourceset.reconcile import is_selected
 from kapy.core.clusterresourcesetbinding.reconcile import ClusterResourceSetBindingReconciler
 from kapy.core.clusterresourcesetbinding.reconcile import Dependencies as BindingDependencies
 from kapy.kube import Document, Key
 from kapy.kube.http import Reply, Request
-from kapy.kube.meta import read
+from kapy.kube.selectors import selector_of
 
 KEY = Key("default", "c")
 GONE = "2026-01-01T00:00:00Z"
@@ -46,17 +44,10 @@ def cluster(*, deleting: bool = False, ok: bool = False, topology: bool = False)
         ({"matchExpressions": []}, cluster(), False),
     ],
 )
-def test_a_set_selects_clusters_by_label_and_namespace(
+def test_a_set_selects_clusters_by_label(
     selector: Document, of: Document, *, selected: bool
 ) -> None:
-    document = {
-        "metadata": {"name": "set", "namespace": "default"},
-        "spec": {"clusterSelector": selector, "resources": [{"kind": "Secret", "name": "s"}]},
-    }
-    clusters = SimpleNamespace(list=lambda _: [of])
-    dependencies = cast(Dependencies, SimpleNamespace(clusters=clusters))
-    keys = list(_selected_clusters(dependencies, read(document, ClusterResourceSet)))
-    assert keys == ([KEY] if selected else [])
+    assert is_selected(selector_of(selector), of) == selected
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from kapy.api.cluster import Cluster
 from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.core.clusterresourceset.manifests import Manifests
+from kapy.core.clusterresourceset.pending import PendingClusters
 from kapy.core.clusterresourceset.reconcile import ClusterResourceSetReconciler
-from kapy.core.clusterresourceset.scope import Dependencies
+from kapy.core.clusterresourceset.scope import Dependencies, Outcome
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.runtime import Runtime
@@ -25,7 +26,8 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
     cache = runtime.cache
     sets = cache.informer(ClusterResourceSet.RESOURCE)
     clusters = cache.informer(Cluster.RESOURCE)
-    mapping = _Mapping(sets, clusters)
+    pending = PendingClusters[Outcome]()
+    mapping = _Mapping(sets, clusters, pending)
     dependencies = Dependencies(
         client=runtime.client,
         cache=cache,
@@ -36,12 +38,14 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
         manifests=Manifests(),
         clock=runtime.clock,
         source_keys=mapping.of_source,
+        pending=pending,
     )
     controller = Controller(
         "clusterresourceset", ClusterResourceSetReconciler(dependencies).reconcile
     )
     dependencies.controller = controller
-    controller.watch(sets)
+    controller.on_resync = pending.add_all
+    controller.watch(sets, mapping.of_set)
     controller.watch(clusters, mapping.of_cluster)
     controller.watch(dependencies.bindings, mapping.of_binding)
 
@@ -54,12 +58,27 @@ def add_to(runtime: Runtime, remote: ClusterCache) -> Controller:
 
 
 class _Mapping:
-    """Maps changes to the ClusterResourceSets that depend on them."""
+    """Maps changes to the ClusterResourceSets that depend on them, and makes the Clusters pending
+    that these have to look at.
+    """
 
-    def __init__(self, sets: Informer[Document], clusters: Informer[Document]) -> None:
+    def __init__(
+        self,
+        sets: Informer[Document],
+        clusters: Informer[Document],
+        pending: PendingClusters[Outcome],
+    ) -> None:
         self._sets = sets
         self._clusters = clusters
+        self._pending = pending
         sets.add_index(BY_SOURCE, _sources)
+
+    def of_set(self, change: Change) -> Iterable[Key]:
+        """Map a set to itself; a new spec concerns all Clusters."""
+        key, old, new = Key.of(change.document), change.old, change.new
+        if old is None or new is None or _spec_version(old) != _spec_version(new):
+            self._pending.add_all(key)
+        return (key,)
 
     def of(self, cluster: Key) -> Iterable[Key]:
         """Return the sets that select a Cluster."""
@@ -71,17 +90,29 @@ class _Mapping:
         connection.
         """
         old, new = change.old, change.new
-        if new is None or (old is not None and _labels(old) == _labels(new)):
-            return ()
-        return self._sets_selecting(new)
+        if new is None or new["metadata"].get("deletionTimestamp"):
+            self._pending.drop(Key.of(change.document))
+        elif old is None or _labels(old) != _labels(new):
+            self._pending.drop(Key.of(new))
+            yield from self._sets_selecting(new)
 
     def of_binding(self, change: Change) -> Iterable[Key]:
-        """Map a binding whose owners were changed to its sets, which restore them."""
-        old, new = change.old, change.new
-        if old is None or new is None or _owners(old) == _owners(new):
-            return
-        for binding in new["spec"].get("bindings") or ():
-            yield Key(new["metadata"]["namespace"], binding["clusterResourceSetName"])
+        """Map a binding whose owners were changed to its sets, which restore them. What else was
+        changed is looked at in their next reconcile.
+        """
+        cluster, old, new = Key.of(change.document), change.old, change.new
+        is_repaired = old is not None and new is not None and _owners(old) != _owners(new)
+        names = {
+            binding["clusterResourceSetName"]
+            for document in (old, new)
+            if document is not None
+            for binding in document["spec"].get("bindings") or ()
+        }
+        for name in sorted(names):
+            resource_set = Key(cluster.namespace, name)
+            self._pending.add(resource_set, cluster)
+            if is_repaired:
+                yield resource_set
 
     def of_source(self, change: Change) -> Iterable[Key]:
         """Map a ConfigMap or Secret to the sets that use it; its deletion changes nothing in
@@ -90,12 +121,17 @@ class _Mapping:
         old, new = change.old, change.new
         if new is None or (old is not None and _content(old) == _content(new)):
             return ()
-        return self._sets.keys_by_index(BY_SOURCE, f"{new['kind']} {Key.of(new)}")
+        keys = self._sets.keys_by_index(BY_SOURCE, f"{new['kind']} {Key.of(new)}")
+        for key in keys:
+            self._pending.add_all(key)
+        return keys
 
     def _sets_selecting(self, cluster: Document) -> Iterable[Key]:
         for item in self._sets.list(cluster["metadata"].get("namespace")):
             if _selects(item, cluster):
-                yield Key.of(item)
+                key = Key.of(item)
+                self._pending.add(key, Key.of(cluster))
+                yield key
 
 
 def _selects(resource_set: Document, cluster: Document) -> bool:
@@ -110,6 +146,11 @@ def _sources(resource_set: Document) -> Iterable[str]:
     namespace = resource_set["metadata"].get("namespace", "")
     for resource in resource_set["spec"].get("resources") or ():
         yield f"{resource['kind']} {Key(namespace, resource['name'])}"
+
+
+def _spec_version(resource_set: Document) -> object:
+    metadata = resource_set["metadata"]
+    return metadata["uid"], metadata.get("generation"), metadata.get("deletionTimestamp")
 
 
 def _owners(binding: Document) -> object:

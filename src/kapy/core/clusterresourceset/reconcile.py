@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final
 
+from kapy._aio.cooperation import Cooperation
 from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.names import Finalizer
 from kapy.conditions.change import set_condition
@@ -20,9 +21,9 @@ from kapy.core.clusterresourceset.status import SUCCESS, no_match, set_outcome
 from kapy.engine.draft import Draft
 from kapy.engine.reconciler import Reconciler
 from kapy.engine.result import DONE, Result, requeue
-from kapy.kube import Key
+from kapy.kube import Document, Key
 from kapy.kube.model import encode
-from kapy.kube.selectors import InvalidSelector, selector_of
+from kapy.kube.selectors import InvalidSelector, LabelSelector, selector_of
 
 log = logging.getLogger(__name__)
 
@@ -32,12 +33,42 @@ AT_ONCE: Final = 10
 
 
 async def select_clusters(scope: SetScope) -> Result:
-    """Select the Clusters, also those from which the deletion unbinds the set."""
+    """Select the Clusters to look at: those that may have changed, or all of them."""
+    return await _select(scope, scope.dependencies.pending.take(scope.set.key))
+
+
+async def select_all_clusters(scope: SetScope) -> Result:
+    """Select all Clusters, from which the deletion unbinds the set."""
+    return await _select(scope, None)
+
+
+async def _select(scope: SetScope, among: Iterable[Key] | None) -> Result:
     try:
-        scope.clusters = list(_selected_clusters(scope.dependencies, scope.set))
+        selector = selector_of(encode(scope.set.spec.cluster_selector))
     except InvalidSelector as error:
         scope.outcome = no_match(error)
+        return DONE
+    clusters = scope.dependencies.clusters
+    if among is None:
+        everywhere = clusters.keys()
+        among = [key for key in everywhere if key.namespace == scope.namespace]
+    cooperation = Cooperation()
+    scope.clusters = []
+    for key in sorted(among):
+        await cooperation.step()
+        document = clusters.raw(key)
+        if document is not None and is_selected(selector, document):
+            scope.clusters.append(key)
     return DONE
+
+
+def is_selected(selector: LabelSelector, cluster: Document) -> bool:
+    """Return whether a selector selects a Cluster that is not being deleted; an empty one selects
+    none.
+    """
+    if selector.everything or cluster["metadata"].get("deletionTimestamp"):
+        return False
+    return selector.selects(cluster)
 
 
 async def unbind(scope: SetScope) -> Result:
@@ -53,11 +84,12 @@ async def apply(scope: SetScope) -> Result:
     """Apply the set to every selected Cluster."""
     if scope.outcome is not None:
         return DONE
-    outcomes = await _outcomes(scope) if scope.clusters else []
-    failures = [outcome for outcome in outcomes if outcome.failed]
-    if outcomes:
-        # The condition names the first Cluster that failed; the next reconcile names another one.
-        scope.outcome = failures[0] if failures else SUCCESS
+    blocked = await read_sources(scope) if scope.clusters else None
+    failures = await _failures(scope) if blocked is None else [blocked]
+    if failures is None:
+        return DONE
+    # The condition names the first Cluster that failed; the next reconcile names another one.
+    scope.outcome = failures[0] if failures else SUCCESS
     for failure in failures:
         log.info("%s: %s", scope.set.key, failure.legacy.message)
     retries = [outcome.retry for outcome in failures if outcome.retry is not None]
@@ -73,7 +105,7 @@ class ClusterResourceSetReconciler(Reconciler[ClusterResourceSet, SetScope]):
     """Reconciles ClusterResourceSets: applies each to every Cluster that it selects."""
 
     normal = (select_clusters, apply)
-    deletion = (select_clusters, unbind)
+    deletion = (select_all_clusters, unbind)
 
     def __init__(self, dependencies: Dependencies) -> None:
         kind, finalizer = ClusterResourceSet, Finalizer.CLUSTER_RESOURCE_SET
@@ -81,7 +113,17 @@ class ClusterResourceSetReconciler(Reconciler[ClusterResourceSet, SetScope]):
         self.dependencies = dependencies
 
     async def begin(self, draft: Draft[ClusterResourceSet]) -> SetScope:
-        return SetScope(self.dependencies, draft, (), self.dependencies.clock())
+        return SetScope(self.dependencies, draft, [], self.dependencies.clock())
+
+    async def reconcile(self, key: Key) -> Result:
+        try:
+            return await super().reconcile(key)
+        finally:
+            self.dependencies.pending.end(key)
+
+    def forget(self, key: Key) -> None:
+        super().forget(key)
+        self.dependencies.pending.add_all(key)
 
     def pause(self, scope: SetScope) -> bool:
         return report_pause(scope.set, None, scope.now)
@@ -98,33 +140,34 @@ class ClusterResourceSetReconciler(Reconciler[ClusterResourceSet, SetScope]):
             super().set_observed_generation(scope)
 
 
-async def _outcomes(scope: SetScope) -> list[Outcome]:
-    blocked = await read_sources(scope)
-    if blocked is not None:
-        return [blocked]
-    due = [cluster for cluster in scope.clusters if not is_settled(scope, cluster)]
-    if not due:
-        return [SUCCESS]
+async def _failures(scope: SetScope) -> list[Outcome] | None:
+    """Deliver to the Clusters that are not settled. Return the failures, None if the set selects no
+    Cluster.
+    """
+    cooperation = Cooperation()
+    due = []
+    for cluster in scope.clusters:
+        await cooperation.step()
+        if not is_settled(scope, cluster):
+            due.append(cluster)
+    failures = {key: outcome for key, outcome in await _deliver_to(scope, due) if outcome.failed}
+    again = {key for key, outcome in failures.items() if outcome.retry or outcome.goes_on}
+    waiting = scope.dependencies.pending.settle(
+        scope.set.key,
+        looked_at=bool(scope.clusters),
+        again=again,
+        waiting={key: outcome for key, outcome in failures.items() if key not in again},
+    )
+    return None if waiting is None else [*(failures[key] for key in sorted(again)), *waiting]
+
+
+async def _deliver_to(scope: SetScope, clusters: Iterable[Key]) -> list[tuple[Key, Outcome]]:
     places = asyncio.Semaphore(AT_ONCE)
 
-    async def deliver_to(cluster: Key) -> Outcome:
+    async def deliver_to(cluster: Key) -> tuple[Key, Outcome]:
         async with places:
-            return await deliver(scope, cluster)
+            return cluster, await deliver(scope, cluster)
 
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(deliver_to(cluster)) for cluster in due]
+        tasks = [group.create_task(deliver_to(cluster)) for cluster in clusters]
     return [task.result() for task in tasks]
-
-
-def _selected_clusters(
-    dependencies: Dependencies, resource_set: ClusterResourceSet
-) -> Iterator[Key]:
-    """Return the selected Clusters of the namespace that are not being deleted; an empty selector
-    selects none.
-    """
-    selector = selector_of(encode(resource_set.spec.cluster_selector))
-    if selector.everything:
-        return
-    for cluster in dependencies.clusters.list(resource_set.metadata.namespace):
-        if selector.selects(cluster) and not cluster["metadata"].get("deletionTimestamp"):
-            yield Key.of(cluster)

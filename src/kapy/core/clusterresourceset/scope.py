@@ -14,6 +14,7 @@ from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.client.client import Client
 from kapy.core.clusterresourceset.applying import Progress
 from kapy.core.clusterresourceset.manifests import Manifests, Values
+from kapy.core.clusterresourceset.pending import PendingClusters
 from kapy.engine.cache import Cache, Informer
 from kapy.engine.controller import Controller, Mapper
 from kapy.engine.correlation import Lru
@@ -29,8 +30,8 @@ SOURCES: Final = 64
 class Dependencies:
     """The dependencies of the ClusterResourceSet reconciler.
 
-    source_keys: maps a ConfigMap or Secret to its sets. progress: of slow clusters. contents:
-    sources as they were last read, by kind and key.
+    source_keys: maps a ConfigMap or Secret to its sets. pending: the Clusters to look at. progress:
+    of slow clusters. contents: sources as they were last read, by kind and key.
     """
 
     client: Client
@@ -42,6 +43,7 @@ class Dependencies:
     manifests: Manifests
     clock: Clock
     source_keys: Mapper
+    pending: PendingClusters[Outcome]
     progress: Lru[Progress] = field(default_factory=Lru)
     contents: Lru[Document] = field(default_factory=lambda: Lru(SOURCES))
     controller: Controller = field(init=False)
@@ -78,13 +80,13 @@ class Outcome:
 
 @dataclass(slots=True)
 class SetScope:
-    """One ClusterResourceSet, the Clusters that it selects, its existing sources, and the outcome
-    to report, None to leave the former one.
+    """One ClusterResourceSet, the selected Clusters to look at, its existing sources, and the
+    outcome to report, None to leave the former one.
     """
 
     dependencies: Dependencies
     draft: Draft[ClusterResourceSet]
-    clusters: Sequence[Key]
+    clusters: list[Key]
     now: datetime
     sources: Sequence[Source] = ()
     outcome: Outcome | None = None
