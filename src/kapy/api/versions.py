@@ -12,8 +12,11 @@ from kapy.kube.version import InvalidVersion, Version, compare, parse_tolerant
 
 def versions_of(machines: Iterable[Machine]) -> list[StatusVersion]:
     """Count machines by version: the kubelet's version, or the desired one until that is known."""
+    counted = list(machines)
+    if len(known := set(map(_version_of, counted))) == 1:  # mostly; then no order matters
+        return sum_by_version(StatusVersion(version=name, replicas=len(counted)) for name in known)
     oldest_first = sorted(
-        machines,
+        counted,
         key=lambda machine: (machine.metadata.creation_timestamp or "", machine.metadata.name),
     )
     return sum_by_version(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from kapy.api.condition import Condition
 from kapy.api.machine import Machine
@@ -121,7 +121,7 @@ def aggregation_input(machines: Iterable[Machine], groups: Mapping[int, Group]) 
         group = groups.get(id(machine))
         if group is None:
             noteworthy.append(machine)
-        elif group == HEALTHY:
+        elif group is HEALTHY:
             healthy_count += 1
             if healthy_count == 1:
                 healthy.append(machine)
@@ -134,27 +134,54 @@ def aggregation_input(machines: Iterable[Machine], groups: Mapping[int, Group]) 
     return AggregationInput(noteworthy, healthy_count, waiting, representatives)
 
 
+_MISSING: Final[Any] = object()
+
+
 class MemoCache(Generic[T]):
     """Caches results by the identity of documents.
 
-    about: the other inputs; if they change, the cache is dropped.
+    about: the other inputs; if they change, the cache is dropped. Documents are compared with those
+    of the last call at the same places, since one of thousands has changed, mostly.
     """
 
-    __slots__ = ("_about", "_known")
+    __slots__ = ("_about", "_documents", "_results")
 
     def __init__(self) -> None:
         self._about: object = None
-        # Keyed by identity; the document is kept, so its `id` cannot be reused.
-        self._known: dict[int, tuple[Document, T]] = {}
+        self._documents: Sequence[Document] = ()  # they are kept, so no `id` can be reused
+        self._results: list[T] = []
 
     def map(
-        self, documents: Iterable[Document], about: object, make: Callable[[Document], T]
-    ) -> list[T]:
+        self, documents: Sequence[Document], about: object, make: Callable[[Document], T]
+    ) -> Sequence[T]:
         """Return `make` of each document, in order."""
-        previous = self._known if about == self._about else {}
-        results: dict[int, tuple[Document, T]] = {}
-        for document in documents:
-            identity = id(document)
-            results[identity] = previous.get(identity) or (document, make(document))
-        self._about, self._known = about, results
-        return [result for _, result in results.values()]
+        before, results = self._documents, self._results
+        if about != self._about:
+            before, results = (), []
+        if len(documents) == len(before):
+            changed = [
+                place
+                for place, (new, old) in enumerate(zip(documents, before, strict=True))
+                if new is not old
+            ]
+            if not changed:
+                return results
+            if len(changed) == 1:
+                results = results.copy()
+                for place in changed:
+                    results[place] = make(documents[place])
+                return self._keep(about, documents, results)
+        known = dict(zip(map(id, before), results, strict=True))
+        return self._keep(
+            about,
+            documents,
+            [
+                make(document) if result is _MISSING else result
+                for document in documents
+                for result in (known.get(id(document), _MISSING),)
+            ],
+        )
+
+    def _keep(self, about: object, documents: Sequence[Document], results: list[T]) -> Sequence[T]:
+        self._about, self._documents, self._results = about, documents, results
+        return results

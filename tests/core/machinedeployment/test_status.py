@@ -12,7 +12,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.times import stamp
-from kapy.conditions.aggregation_input import aggregation_input
+from kapy.conditions.aggregation_input import AggregationInput, aggregation_input
 from kapy.core.machinedeployment.scope import MachineDeploymentScope
 from kapy.core.machinedeployment.status import (
     available,
@@ -42,6 +42,10 @@ class Scope:
     missing: list[str] = field(default_factory=list)
     broken: str = ""
     now: datetime = NOW
+
+    @property
+    def aggregation_input(self) -> AggregationInput:
+        return aggregation_input(self.machines, {})
 
 
 def deployment(replicas: int | None, *, deleting: bool = False, **status: Any) -> MachineDeployment:

@@ -12,7 +12,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation
 from kapy.api.times import stamp
-from kapy.conditions.aggregation_input import aggregation_input
+from kapy.conditions.aggregation_input import AggregationInput, aggregation_input
 from kapy.core.machineset.scope import MachineSetScope
 from kapy.core.machineset.status import count, deleting, scaling_down, scaling_up
 from kapy.kube import Document
@@ -31,6 +31,11 @@ class Scope:
     bootstrap_missing: bool = False
     infrastructure_missing: bool = False
     blocked: list[str] = field(default_factory=list)
+    machines: list[Machine] = field(default_factory=list)
+
+    @property
+    def aggregation_input(self) -> AggregationInput:
+        return aggregation_input(self.machines, {})
 
 
 def scope(replicas: int | None, *, deleting: bool = False, **observed: Any) -> MachineSetScope:
@@ -115,12 +120,13 @@ def test_scaling_up_reports_the_missing_machines(
 
 def test_scaling_down_names_machines_that_take_long() -> None:
     machines = [machine("a"), machine("b", deleted=timedelta(minutes=16))]
-    assert scaling_down(scope(1), machines).message == (
+    assert scaling_down(scope(1, machines=machines), machines).message == (
         "Scaling down from 2 to 1 replicas\n* Machine b is in deletion since more than 15m"
     )
-    assert scaling_down(scope(2), machines).status == "False"
+    assert scaling_down(scope(2, machines=machines), machines).status == "False"
     moved = machine("c", annotations={Annotation.PENDING_ACKNOWLEDGE_MOVE: ""})
-    assert scaling_down(scope(2), [*machines, moved]).status == "False"
+    present = [*machines, moved]
+    assert scaling_down(scope(2, machines=present), present).status == "False"
 
 
 def test_the_deleting_condition_counts_the_remaining_machines() -> None:

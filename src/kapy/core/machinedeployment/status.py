@@ -188,7 +188,7 @@ def _unknown_condition(scope: MachineDeploymentScope, of: str) -> Condition | No
 
 
 def _with_stale(message: str, scope: MachineDeploymentScope) -> str:
-    stale = stale_machines(scope.machines, scope.now)
+    stale = stale_machines(scope.aggregation_input.noteworthy, scope.now)
     return f"{message}\n* {stale}" if stale else message
 
 

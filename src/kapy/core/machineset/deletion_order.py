@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from datetime import datetime
 
 from kapy.api.machine import Machine
@@ -27,17 +27,24 @@ class UnknownOrder(KapyError):
     """`spec.deletion.order` is none of Random, Newest and Oldest."""
 
 
-def deletion_order(machines: Sequence[Machine], order: str, now: datetime) -> list[Machine]:
+def deletion_order(
+    machines: Sequence[Machine], order: str, now: datetime, *, healthy: Container[int] = ()
+) -> list[Machine]:
     """Return the Machines in the order of their deletion; names break ties. order: Random (also
-    ""), Newest or Oldest. Raises UnknownOrder.
+    ""), Newest or Oldest. healthy: the `id`s of Machines that are known to be healthy, and neither
+    deleted nor updated. Raises UnknownOrder.
     """
     if order not in ("", "Random", "Newest", "Oldest"):
         raise UnknownOrder(
             f"Unsupported deletion order {order}. Must be one of 'Random', 'Newest', or 'Oldest'"
         )
-    return sorted(
-        machines, key=lambda machine: (-priority(machine, order, now), machine.metadata.name)
-    )
+
+    def rank(machine: Machine) -> tuple[float, str]:
+        if id(machine) in healthy and Annotation.DELETE_MACHINE not in machine.metadata.annotations:
+            return -_priority_by_age(machine, order, now), machine.metadata.name
+        return -priority(machine, order, now), machine.metadata.name
+
+    return sorted(machines, key=rank)
 
 
 def priority(machine: Machine, order: str, now: datetime) -> float:
@@ -51,8 +58,10 @@ def priority(machine: Machine, order: str, now: datetime) -> float:
         return DELETION_REQUESTED
     if is_updating_in_place(machine):
         return UPDATING
-    if not is_healthy(machine):
-        return UNHEALTHY
+    return _priority_by_age(machine, order, now) if is_healthy(machine) else UNHEALTHY
+
+
+def _priority_by_age(machine: Machine, order: str, now: datetime) -> float:
     if order == "Oldest":
         return _age_rank(machine, now)
     if order == "Newest":

@@ -46,7 +46,7 @@ def uncounted_machines(scope: MachineSetScope) -> list[Machine]:
         return []
     return [
         machine
-        for machine in scope.machines or ()
+        for machine in scope.aggregation_input.noteworthy
         if Annotation.PENDING_ACKNOWLEDGE_MOVE in machine.metadata.annotations
     ]
 
@@ -59,7 +59,7 @@ async def begin_updates(scope: MachineSetScope) -> Result:
         scope.machine_set
     )
     failures: list[Exception] = []
-    for machine in tuple(scope.machines or ()):
+    for machine in tuple(scope.aggregation_input.noteworthy):
         annotations = machine.metadata.annotations
         if Annotation.UPDATE_IN_PROGRESS not in annotations or is_update_pending(annotations):
             continue

@@ -36,26 +36,18 @@ async def read_machines(scope: MachineSetScope) -> Result:
         group = group_of(machine) if selected else None
         return ObservedMachine(document, selected, owner, machine, group, is_checked(machine))
 
-    machines: list[Machine] = []
-    documents: dict[str, Document] = {}
-    for item in scope.cache.observed.map(
-        objects.machines_of(scope.cluster.key), str(selector), look
-    ):
-        document, machine = item.document, item.machine
-        if not item.selected or item.controller not in (None, machine_set.metadata.uid):
-            continue
-        if item.controller is None:
-            adopted = await _adopt(scope, document)
-            if adopted is None:
-                continue
-            document, machine = adopted, objects.machine_of(adopted)
-        elif item.group is not None:
-            scope.groups[id(machine)] = item.group
-        if item.checked:
-            scope.checked.append(machine)
-        documents[machine.metadata.name] = document
-        machines.append(machine)
-    scope.documents, scope.machines = documents, machines
+    uid, machines = machine_set.metadata.uid, objects.machines_of(scope.cluster.key)
+    observed = scope.cache.observed.map(machines, str(selector), look)
+    own = [item for item in observed if item.controller == uid and item.selected]
+    if orphans := [item for item in observed if item.controller is None and item.selected]:
+        for item in orphans:
+            if (adopted := await _adopt(scope, item.document)) is not None:
+                own.append(look(adopted))
+        own.sort(key=lambda item: item.machine.metadata.name)
+    scope.machines = [item.machine for item in own]
+    scope.documents = {item.machine.metadata.name: item.document for item in own}
+    scope.groups = {id(item.machine): item.group for item in own if item.group is not None}
+    scope.checked = [item.machine for item in own if item.checked]
     return DONE
 
 

@@ -23,7 +23,7 @@ from kapy.core.machineset.desired import (
     update_machine,
 )
 from kapy.core.machineset.machines import references
-from kapy.core.machineset.scope import MachineSetScope, SyncedMachine
+from kapy.core.machineset.scope import CloneKey, MachineSetScope, SyncedMachine
 from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document, Key
@@ -38,24 +38,26 @@ Names: TypeAlias = dict[str, set[str]]
 
 async def propagate(scope: MachineSetScope) -> Result:
     """Sync every Machine and its clones with the template."""
-    cache, template = scope.cache, _template(scope)
-    before = cache.synced if cache.template == template else {}
-    settled, spared = dict[str, SyncedMachine](), Counter[tuple[str, ...]]()
+    cache, template, documents = scope.cache, _template(scope), scope.documents
+    if cache.template != template:
+        cache.template = template
+        cache.synced.clear()
+    synced, spared = cache.synced, Counter[tuple[str, ...]]()
     failures: list[Exception] = []
     for machine in tuple(scope.machines or ()):
-        uid, key = machine.metadata.uid, before.get(machine.metadata.uid)
-        if key is not None and key.is_still(scope.documents[machine.metadata.name]):
-            settled[uid] = key
-            spared[key.kinds] += 1
+        metadata = machine.metadata
+        state = synced.get(metadata.uid)
+        if state is not None and state.machine is documents[metadata.name]:
+            spared[state.kinds] += 1
             continue
         try:
-            await _sync_machine(scope, machine)
+            await _sync_and_remember(scope, machine)
         except KapyError as error:
             failures.append(error)  # an error of one Machine must not stop the others
-        else:
-            if (state := await _synced_state(scope, machine)) is not None:
-                settled[uid] = state
-    cache.template, cache.synced = template, settled
+    if len(synced) > len(documents):  # some are gone
+        present = {machine.metadata.uid for machine in scope.machines or ()}
+        for uid in synced.keys() - present:
+            del synced[uid]
     for kinds, count in spared.items():
         scope.dependencies.applied.hits.update(dict.fromkeys(kinds, count))
     if failures:
@@ -70,22 +72,31 @@ def _template(scope: MachineSetScope) -> bytes:
     return json.encode((machine_set.spec.template, deployment))
 
 
-async def _synced_state(scope: MachineSetScope, machine: Machine) -> SyncedMachine | None:
-    """Return the state of a Machine and its clones; None if not all is cached."""
-    clones, kinds = [], [Machine.RESOURCE.kind]
+async def _sync_and_remember(scope: MachineSetScope, machine: Machine) -> None:
+    cache, uid = scope.cache, machine.metadata.uid
+    clones = await _clones(scope, machine)
+    scope.dependencies.clone_changes.follow(cache, uid, clones)
+    await _sync_machine(scope, machine)
+    if len(clones) < len(references(machine)):
+        return
+    if all(cache.clones.get(clone) == uid for clone in clones):  # none was changed meanwhile
+        kinds = Machine.RESOURCE.kind, *(resource.kind for resource, _ in clones)
+        cache.synced[uid] = SyncedMachine(scope.documents[machine.metadata.name], kinds)
+
+
+async def _clones(scope: MachineSetScope, machine: Machine) -> list[CloneKey]:
+    """Return the clones of a Machine that are cached."""
+    clones = []
     for ref in references(machine):
         try:
             kind = GroupKind(ref.api_group, ref.kind)
             resource = (await scope.dependencies.external.resolve(kind)).resource
         except KapyError:
-            return None  # it was reported already
-        key, informer = Key(scope.namespace, ref.name), scope.dependencies.cache.informer(resource)
-        result = informer.raw(key)
-        if result is None:
-            return None
-        clones.append((informer, key, result))
-        kinds.append(ref.kind)
-    return SyncedMachine(scope.documents[machine.metadata.name], tuple(clones), tuple(kinds))
+            continue  # the comparison reports it
+        clone = resource, Key(scope.namespace, ref.name)
+        if scope.dependencies.cache.informer(resource).raw(clone[1]) is not None:
+            clones.append(clone)
+    return clones
 
 
 async def _sync_machine(scope: MachineSetScope, machine: Machine) -> None:

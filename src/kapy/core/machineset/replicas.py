@@ -51,7 +51,10 @@ async def _shrink(scope: MachineSetScope, count: int) -> None:
     """Delete Machines by priority; a failure of one does not stop the others."""
     machine_set, dependencies = scope.machine_set, scope.dependencies
     order, failures = machine_set.spec.deletion.order, list[Exception]()
-    for machine in deletion_order(scope.machines or [], order, scope.now)[:count]:
+    if sum(machine.deleting for machine in scope.aggregation_input.noteworthy) >= count:
+        return  # these come first
+    machines = scope.machines or []
+    for machine in deletion_order(machines, order, scope.now, healthy=scope.groups)[:count]:
         if machine.deleting:
             continue
         try:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeAlias
+from weakref import WeakValueDictionary
 
 from kapy._aio.clock import Clock
 from kapy.api.cluster import Cluster
@@ -18,7 +20,7 @@ from kapy.client.client import Client
 from kapy.conditions.aggregation_input import AggregationInput, Group, MemoCache, aggregation_input
 from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
-from kapy.engine.cache import Cache, Informer
+from kapy.engine.cache import Cache, Change, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
@@ -43,35 +45,55 @@ class ObservedMachine(NamedTuple):
 
 
 class SyncedMachine(NamedTuple):
-    """A Machine and its clones in a state that agreed with the template. clones: informer, key and
-    state of each. kinds: of all.
-    """
+    """A Machine in a state that agreed with the template, as did its clones. kinds: of all."""
 
     machine: Document
-    clones: tuple[tuple[Informer[Document], Key, Document], ...]
     kinds: tuple[str, ...]
 
-    def is_still(self, machine: Document) -> bool:
-        """Return whether none of them was written since."""
-        if machine is not self.machine:
-            return False
-        # A loop, because a generator would double the time, and this runs for each Machine.
-        for informer, key, clone in self.clones:  # noqa: SIM110
-            if informer.raw(key) is not clone:
-                return False
-        return True
+
+CloneKey: TypeAlias = tuple[Resource, Key]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class MachineSetCache:
     """Cached states of one MachineSet's Machines.
 
-    synced: by Machine uid, states that agree with `template`, the encoded template.
+    synced: by Machine uid, states that agree with `template`, the encoded template. clones: the
+    Machines' uids by their clones, of those clones that were not changed since they were compared.
     """
 
     observed: MemoCache[ObservedMachine] = field(default_factory=MemoCache)
     template: bytes = b""
     synced: dict[str, SyncedMachine] = field(default_factory=dict)
+    clones: dict[CloneKey, str] = field(default_factory=dict)
+
+
+class CloneChanges:
+    """Finds out which Machines have to be compared with their template again: those whose clones
+    were changed.
+    """
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._watched: set[Resource] = set()
+        # A set whose cache is dropped is compared as a whole.
+        self._caches: WeakValueDictionary[CloneKey, MachineSetCache] = WeakValueDictionary()
+
+    def follow(self, cache: MachineSetCache, uid: str, clones: Sequence[CloneKey]) -> None:
+        """Notice changes of a Machine's clones from now on."""
+        for clone in clones:
+            if clone[0] not in self._watched:
+                self._watched.add(clone[0])
+                informer = self._cache.informer(clone[0])
+                informer.subscribe(partial(self._on_change, clone[0]))
+            self._caches[clone] = cache
+            cache.clones[clone] = uid
+
+    def _on_change(self, resource: Resource, change: Change) -> None:
+        clone = resource, Key.of(change.document)
+        cache = self._caches.pop(clone, None)
+        if cache is not None and (uid := cache.clones.pop(clone, None)) is not None:
+            cache.synced.pop(uid, None)
 
 
 @dataclass(slots=True)
@@ -94,6 +116,10 @@ class Dependencies:
     caches: dict[Key, MachineSetCache] = field(default_factory=dict)
     controller: Controller | None = None
     watched_clones: dict[Resource, Informer[Document]] = field(default_factory=dict)
+    clone_changes: CloneChanges = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.clone_changes = CloneChanges(self.cache)
 
 
 @dataclass(slots=True)

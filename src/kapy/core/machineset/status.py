@@ -106,15 +106,16 @@ def scaling_down(scope: MachineSetScope, machines: list[Machine]) -> Condition:
     of, machine_set = ConditionType.SCALING_DOWN, scope.machine_set
     if machine_set.spec.replicas is None:
         return unknown(of, Reason.WAITING_FOR_REPLICAS_SET, "Waiting for spec.replicas set")
-    current = sum(
-        Annotation.PENDING_ACKNOWLEDGE_MOVE not in machine.metadata.annotations
-        for machine in machines
+    noteworthy = scope.aggregation_input.noteworthy  # moved Machines are among these
+    current = len(machines) - sum(
+        Annotation.PENDING_ACKNOWLEDGE_MOVE in machine.metadata.annotations
+        for machine in noteworthy
     )
     desired = _desired_replicas(machine_set)
     if current <= desired:
         return false(of, Reason.NOT_SCALING_DOWN)
     message = f"Scaling down from {current} to {desired} replicas"
-    return true(of, Reason.SCALING_DOWN, _with_stale(message, scope, machines))
+    return true(of, Reason.SCALING_DOWN, _with_stale(message, scope))
 
 
 def deleting(scope: MachineSetScope, machines: list[Machine]) -> Condition:
@@ -125,11 +126,11 @@ def deleting(scope: MachineSetScope, machines: list[Machine]) -> Condition:
     if not machines:
         return true(of, Reason.DELETING, "Deletion completed")
     message = f"Deleting {len(machines)} Machine{'s' if len(machines) > 1 else ''}"
-    return true(of, Reason.DELETING, _with_stale(message, scope, machines))
+    return true(of, Reason.DELETING, _with_stale(message, scope))
 
 
-def _with_stale(message: str, scope: MachineSetScope, machines: list[Machine]) -> str:
-    stale = stale_machines(machines, scope.now)
+def _with_stale(message: str, scope: MachineSetScope) -> str:
+    stale = stale_machines(scope.aggregation_input.noteworthy, scope.now)
     return f"{message}\n* {stale}" if stale else message
 
 
