@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from datetime import datetime
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -23,7 +23,7 @@ from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
 from kapy.engine.phases import Phase, run_phases
 from kapy.engine.result import DONE, Result
-from kapy.engine.status_delay import StatusDelay
+from kapy.engine.status_delay import NO_COUNTERS, StatusDelay
 from kapy.engine.status_memo import StatusInputs, StatusMemo
 from kapy.kube import Key
 from kapy.kube.meta import Object
@@ -50,9 +50,11 @@ class Reconciler(ABC, Generic[O, S]):
 
     kind: its Struct. finalizer: of the controller, "" for none. normal, deletion: the phases, in
     order. saves_finalizer_first: whether the finalizer is stored before the first phase; otherwise
-    a phase stores it together with its own changes.
+    a phase stores it together with its own changes. minor_counters: fields of the status that no
+    controller waits for, as they sum up what other objects tell sooner.
     """
 
+    minor_counters: ClassVar[Set[str]] = NO_COUNTERS
     normal: Sequence[Phase[S]] = ()
     deletion: Sequence[Phase[S]] = ()
     saves_finalizer_first: ClassVar[bool] = True
@@ -66,7 +68,7 @@ class Reconciler(ABC, Generic[O, S]):
         self._client = client
         self._status_memo = StatusMemo()
         objects.when_packed(self.drop_memos)
-        self._status_delay = StatusDelay()
+        self._status_delay = StatusDelay(self.minor_counters)
 
     @abstractmethod
     async def begin(self, draft: Draft[O]) -> S | Result:

@@ -8,7 +8,7 @@ written at once, together with all that was delayed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -30,21 +30,26 @@ AGGREGATED: Final = frozenset(
     }
 )
 """Conditions that summarize conditions of other objects; counters say the same, and sooner."""
+NO_COUNTERS: Final[Set[str]] = frozenset()
 _FIRST_REPORT: Final = frozenset(
     {"conditions", "deprecated", "observedGeneration", "phase", "lastUpdated"}
 )
 
 
 class StatusDelay:
-    """Remembers, by object, since when a minor change of its status has not been written."""
+    """Remembers, by object, since when a minor change of its status has not been written.
 
-    def __init__(self) -> None:
+    counters: fields of the status whose changes are minor, too.
+    """
+
+    def __init__(self, counters: Set[str] = NO_COUNTERS) -> None:
         self._since: dict[Key, datetime] = {}
+        self._counters = counters
 
     def wait(self, draft: Draft[Any], now: datetime) -> Result:
         """Return when to reconcile again if the draft is not to be saved yet, else DONE."""
         key = draft.object.key
-        if draft.object.deleting or not _is_minor(draft):
+        if draft.object.deleting or not _is_minor(draft, self._counters):
             self._since.pop(key, None)
             return DONE
         if len(self._since) >= MAX_DELAYED:
@@ -60,32 +65,36 @@ class StatusDelay:
         self._since.pop(key, None)
 
 
-def _is_minor(draft: Draft[Any]) -> bool:
-    """Return whether only messages and aggregated conditions have changed, or all that is reported
-    for the first time is that the object is not ready.
+def _is_minor(draft: Draft[Any], counters: Set[str]) -> bool:
+    """Return whether only messages, counters and aggregated conditions have changed, or all that is
+    reported for the first time is that the object is not ready.
     """
     main, rest = draft.changes()
     if main or not rest:
         return False
     before, patch = draft.before.get("status") or {}, rest["status"]
     if before.get("conditions"):
-        return _changes_no_outcome(before, patch)
+        return _changes_no_outcome(before, patch, counters)
     return patch.keys() <= _FIRST_REPORT and not any(
         item["type"] == T.READY and item["status"] == "True"
         for item in patch.get("conditions") or ()
     )
 
 
-def _changes_no_outcome(before: Document, patch: Document) -> bool:
+def _changes_no_outcome(before: Document, patch: Document, counters: Set[str]) -> bool:
     for name, new in patch.items():
+        if name in counters:
+            continue
         old = before.get(name)
         if not new or not old:
             return False
         if name == "deprecated":
-            if not _changes_no_outcome(old, new):
+            if not _changes_no_outcome(old, new, counters):
                 return False
         elif name == "v1beta1":
-            if new.keys() != {"conditions"} or _statuses(old) != _statuses(new):
+            if not new.keys() <= {"conditions", *counters} or (
+                "conditions" in new and _statuses(old) != _statuses(new)
+            ):
                 return False
         elif name != "conditions" or _outcomes(old) != _outcomes(new):
             return False

@@ -31,6 +31,7 @@ class ClusterReconciler(Reconciler[Cluster, ClusterScope]):
 
     normal = (reconcile_infrastructure, reconcile_control_plane, reconcile_kubeconfig)
     deletion = (reconcile_infrastructure, reconcile_control_plane, reconcile_delete)
+    minor_counters = frozenset({"controlPlane", "workers"})
 
     def __init__(self, dependencies: Dependencies) -> None:
         super().__init__(

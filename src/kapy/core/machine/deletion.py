@@ -8,9 +8,11 @@ waits for; everything that it waits for is watched. `drain_steps` drains the Nod
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Final
 
+from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine_status import MachineNodeReference
 from kapy.api.names import Finalizer, Label, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
@@ -93,9 +95,12 @@ def _find_node_once_more(scope: MachineScope) -> None:
 
 
 async def _delete_infrastructure(scope: MachineScope) -> Result | None:
-    kind = scope.machine.spec.infrastructure_ref.kind
+    ref = scope.machine.spec.infrastructure_ref
     reason, of = Reason.WAITING_FOR_INFRASTRUCTURE_DELETION, V1Beta1Type.INFRASTRUCTURE_READY
-    return await _delete_and_check(scope, scope.infrastructure, kind, reason, of)
+    result = await _delete_and_check(scope, scope.infrastructure, ref, reason, of)
+    if result is None:
+        scope.infrastructure = Absent()
+    return result
 
 
 async def _delete_bootstrap(scope: MachineScope) -> Result | None:
@@ -103,37 +108,41 @@ async def _delete_bootstrap(scope: MachineScope) -> Result | None:
     if ref is None:
         return None
     reason, of = Reason.WAITING_FOR_BOOTSTRAP_DELETION, V1Beta1Type.BOOTSTRAP_READY
-    return await _delete_and_check(scope, scope.bootstrap, ref.kind, reason, of)
+    result = await _delete_and_check(scope, scope.bootstrap, ref, reason, of)
+    if result is None:
+        scope.bootstrap = Absent()
+    return result
 
 
 async def _delete_and_check(
-    scope: MachineScope, observed: Observed[View], kind: str, reason: str, of: str
+    scope: MachineScope,
+    observed: Observed[View],
+    ref: ContractVersionedObjectReference,
+    reason: str,
+    of: str,
 ) -> Result | None:
+    if isinstance(observed, Found) and not observed.view.deleting:
+        try:
+            await _request_deletion(scope, observed.view)
+        except KapyError:
+            message = f"Failed to delete {ref.kind}, please check controller logs for errors"
+            scope.set_deleting_condition(Reason.INTERNAL_ERROR, message)
+            raise
+        # An object without finalizers is gone at once: the next step need not wait for an event.
+        observed = await scope.dependencies.external.get(ref, scope.namespace, View)
     if isinstance(observed, Absent):
         scope.legacy.append(false(of, V1Beta1Reason.DELETED, INFO))
         return None
-    if isinstance(observed, Found) and not observed.view.deleting:
-        try:
-            deletion = await _request_deletion(scope, observed.view)
-        except KapyError:
-            message = f"Failed to delete {kind}, please check controller logs for errors"
-            scope.set_deleting_condition(Reason.INTERNAL_ERROR, message)
-            raise
-        if deletion:
-            return None
-    scope.set_deleting_condition(reason, f"Waiting for {kind} to be deleted")
+    scope.set_deleting_condition(reason, f"Waiting for {ref.kind} to be deleted")
     return DONE
 
 
-async def _request_deletion(scope: MachineScope, view: View) -> bool:
-    """Request the deletion; return whether the object was gone at once."""
+async def _request_deletion(scope: MachineScope, view: View) -> None:
+    """Request the deletion of an object, which may be gone already."""
     dependencies, document = scope.dependencies, view.document
     resource, key = await dependencies.external.resource_of(document), Key.of(document)
-    try:
+    with suppress(NotFound):
         await dependencies.client.delete(resource, key, uid=document["metadata"]["uid"])
-    except NotFound:
-        return True
-    return False
 
 
 async def _delete_node(scope: MachineScope) -> Result | None:

@@ -140,6 +140,17 @@ class MachineDeploymentReconciler(Reconciler[MachineDeployment, MachineDeploymen
     normal = (reconcile_owner, reconcile_templates, read_machine_sets, roll_out)
     deletion = (read_machine_sets, delete_sets)
     saves_finalizer_first = False  # roll_out saves it, together with the revision
+    minor_counters = frozenset(
+        {
+            "replicas",
+            "readyReplicas",
+            "availableReplicas",
+            "upToDateReplicas",
+            "updatedReplicas",
+            "unavailableReplicas",
+            "versions",
+        }
+    )
 
     def __init__(self, dependencies: Dependencies) -> None:
         kind, objects = MachineDeployment, dependencies.fleet.deployments
