@@ -13,8 +13,10 @@ from kapy.kube.version import InvalidVersion, Version, compare, parse_tolerant
 def versions_of(machines: Iterable[Machine]) -> list[StatusVersion]:
     """Count machines by version: the kubelet's version, or the desired one until that is known."""
     counted = list(machines)
-    if len(known := set(map(_version_of, counted))) == 1:  # mostly; then no order matters
-        return sum_by_version(StatusVersion(version=name, replicas=len(counted)) for name in known)
+    versions = set(map(_version_of, counted))
+    if len(versions) == 1:  # mostly; then no order matters
+        (version,) = versions
+        return sum_by_version([StatusVersion(version=version, replicas=len(counted))])
     oldest_first = sorted(
         counted,
         key=lambda machine: (machine.metadata.creation_timestamp or "", machine.metadata.name),

@@ -171,14 +171,14 @@ class MemoCache(Generic[T]):
                 for place in changed:
                     results[place] = make(documents[place])
                 return self._keep(about, documents, results)
-        known = dict(zip(map(id, before), results, strict=True))
+        results_by_id = dict(zip(map(id, before), results, strict=True))
         return self._keep(
             about,
             documents,
             [
                 make(document) if result is _MISSING else result
                 for document in documents
-                for result in (known.get(id(document), _MISSING),)
+                for result in (results_by_id.get(id(document), _MISSING),)
             ],
         )
 

@@ -1,4 +1,4 @@
-"""Which Clusters a ClusterResourceSet looks at in its next reconcile."""
+"""The Clusters that a ClusterResourceSet looks at in its next reconcile."""
 
 from __future__ import annotations
 

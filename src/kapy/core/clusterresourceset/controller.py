@@ -97,8 +97,8 @@ class _Mapping:
             yield from self._sets_selecting(new)
 
     def of_binding(self, change: Change) -> Iterable[Key]:
-        """Map a binding whose owners were changed to its sets, which restore them. What else was
-        changed is looked at in their next reconcile.
+        """Map a binding whose owners were changed to its sets, which restore them. Other
+        changes are read in their next reconcile.
         """
         cluster, old, new = Key.of(change.document), change.old, change.new
         is_repaired = old is not None and new is not None and _owners(old) != _owners(new)
