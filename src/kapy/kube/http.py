@@ -36,7 +36,8 @@ class Arrival:
     audit_id: identifies the request in logs. uri: path and query as sent. peer: the client's
     address ("" in process). user: the authenticated user before impersonation, None if unknown.
     received: the time, by `time.perf_counter`. decision, reason: the authorization decision
-    (`allow` or `forbid`) and its reason. failed: an unexpected error occurred.
+    (`allow` or `forbid`) and its reason. failed: an unexpected error occurred. needs_document: the
+    audit log records the object of the response, which must not be encoded then.
     """
 
     audit_id: str
@@ -47,6 +48,7 @@ class Arrival:
     decision: str = ""
     reason: str = ""
     failed: bool = False
+    needs_document: bool = False
 
 
 @dataclass(slots=True)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
 import msgspec
 
 from kapy._aio.clock import Clock
 from kapy.apiserver.audit import events
-from kapy.apiserver.audit.log import LogQueue
 from kapy.apiserver.audit.policy import Level, Policy, Verdict
 from kapy.apiserver.auth.authorization import Attributes
 from kapy.apiserver.metrics.counters import AuditCounters
@@ -70,13 +69,23 @@ class AuditedRequest:
         events.set_impersonated_user(self.event, user)
 
 
+class Lines(Protocol):
+    """The destination of the lines of the audit log: `kapy.apiserver.audit.log.LogQueue`."""
+
+    def put(self, line: bytes) -> bool:
+        """Take a line; return whether there was room."""
+
+    async def run(self) -> None:
+        """Write lines until cancelled."""
+
+
 class Auditor:
     """The audit of one server. counts: the audit metrics."""
 
     def __init__(
         self,
         policy: Policy,
-        log: LogQueue,
+        log: Lines,
         *,
         clock: Clock,
         counts: AuditCounters,
@@ -91,6 +100,11 @@ class Auditor:
     async def run(self) -> None:
         """Write lines until cancelled."""
         await self._log.run()
+
+    def put_line(self, line: bytes) -> None:
+        """Write an event of another process, which has counted it."""
+        if not self._log.put(line):
+            self._counts.lost += 1
 
     async def audit_in_process(self, request: Request, answer: Transport) -> Reply:
         """Answer an in-process request and audit it like a network request."""
@@ -118,6 +132,7 @@ class Auditor:
         self._counts.levels[verdict.level.shown] += 1
         if verdict.level is Level.NONE:
             return None
+        arrival.needs_document = verdict.level >= Level.REQUEST_RESPONSE
         event = events.new_event(attributes, request, arrival, verdict.level.shown)
         received = micro_time(self._clock())
         trail = AuditedRequest(request, attributes, verdict, event, received)

@@ -86,6 +86,15 @@ def request_info(request: Request) -> RequestInfo:
     return _of_collection(info, request.query)
 
 
+def object_info(path: str) -> RequestInfo | None:
+    """Return the parsed GET of one object, None for another request or an unusual path."""
+    if len(path) > MAX_TEXT:
+        return None
+    info = _known(path, "GET")
+    is_object = info.name and not info.subresource and not info.prefix
+    return info if is_object else None
+
+
 def _parse_cached(path: str, method: str) -> RequestInfo:
     """Parse the path and method of a request."""
     # Objects are many and collections few, so the path before the name is usually cached.

@@ -61,6 +61,7 @@ class Kind:
     table: the storage key; versions (and for Events: groups) of one resource share it. storage: the
     storage version. schema: prunes, defaults, validates and merges objects. strategy: special rules
     of writes. selectable: the paths of fields for field selectors, beyond name and namespace.
+    json_begins: how the JSON of an object in this version begins, if its type comes first.
     """
 
     resource: Resource
@@ -80,10 +81,15 @@ class Kind:
     scale: Document | None = None
     deprecation: str = ""
     namespaced: bool = field(init=False)
+    json_begins: tuple[bytes, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        # A field instead of a property, because each request reads it several times.
+        # Fields instead of properties, because each request reads them.
         object.__setattr__(self, "namespaced", self.resource.namespaced)
+        version = b'"apiVersion":"%b"' % self.resource.api_version.encode()
+        kind = b'"kind":"%b"' % self.resource.kind.encode()
+        begins = b"{%b," % version, b"{%b,%b," % (kind, version)
+        object.__setattr__(self, "json_begins", begins)
 
     @property
     def group_resource(self) -> str:

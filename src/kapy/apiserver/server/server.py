@@ -415,7 +415,7 @@ def _find_handler(route: Route, verb: str) -> Verb:
     action = _PARTS.get(route.subresource, _VERBS).get(verb)
     if verb == "deletecollection" and route.kind.table == "namespaces":
         raise unsupported_method()
-    if action is None or not _is_served(route, verb):
+    if action is None or not is_served(route, verb):
         builtin_part = route.subresource and not route.kind.custom
         raise unsupported_method() if builtin_part else method_not_allowed(route.kind, verb)
     if not route.name and verb in ("update", "patch"):
@@ -444,5 +444,6 @@ def _has_no_handler(route: Route, method: str) -> bool:
     return method not in _METHODS
 
 
-def _is_served(route: Route, verb: str) -> bool:
+def is_served(route: Route, verb: str) -> bool:
+    """Report whether a verb is served at a path."""
     return verb in (subresource_verbs(part) if (part := route.subresource) else route.kind.verbs)

@@ -18,10 +18,12 @@ from kapy.apiserver.resources.metadata import new_uid
 from kapy.apiserver.resources.sizes import is_longer
 from kapy.apiserver.server import Server
 from kapy.apiserver.server.error_replies import error_reply
+from kapy.apiserver.server.immediate_reads import read_at_once
 from kapy.apiserver.serving import asgi_messages, request_log
 from kapy.apiserver.serving.asgi_messages import Receive, Scope, Send
+from kapy.apiserver.serving.immediate_request import ImmediateRequest
 from kapy.apiserver.serving.streaming import EventStream, StreamingResponse
-from kapy.kube.errors import BadRequest, TooManyRequests, Unauthorized
+from kapy.kube.errors import ApiError, BadRequest, TooManyRequests, Unauthorized
 from kapy.kube.http import ANONYMOUS, Arrival, Reply, Request, User
 
 if TYPE_CHECKING:
@@ -104,6 +106,34 @@ class Application:
                 reply.sent(size)
         seconds = perf_counter() - arrival.received
         request_log.log_request(request, reply.status, seconds, stream=stream)
+
+    def read_at_once(self, head: ImmediateRequest) -> tuple[str, bytes] | None:
+        """Return the audit id and the body of the response to a read of one object that needs no
+        waiting; None if `__call__` is to answer.
+        """
+        server = self._server
+        if (
+            server.audit is not None
+            or self._stopping
+            or server.health.is_shutting_down
+            or request_log.is_enabled()
+        ):
+            return None
+        began = perf_counter()
+        user = head.peer
+        try:
+            if user is None:
+                user = self._authentication.authenticate(head.authorization, None)
+            if not head.introduce(user):
+                return None
+            room = server.max_in_flight.reading
+            if not room.enter(user):
+                return None
+            room.leave()
+        except ApiError:  # `__call__` answers with it
+            return None
+        content = read_at_once(server, head.path, user, began)
+        return None if content is None else (new_uid(server.context.rng), content)
 
     async def _serve_mounted(
         self, mounted: Mounted, scope: Scope, receive: Receive, send: Send
@@ -284,6 +314,13 @@ class Application:
             await stream.aclose()
         for mounted in self.mounts.values():
             await mounted.stop()
+
+
+async def send_crowded(scope: Scope, send: Send, audit_id: str) -> None:
+    """Answer that a user has too many connections."""
+    begin, content = asgi_messages.encode_reply(scope, _CROWDED, audit_id)
+    await send(begin)
+    await send({"type": "http.response.body", "body": content})
 
 
 _CROWDED: Final = Reply(

@@ -16,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from kapy.apiserver.auth.authentication import certificate_user
 from kapy.apiserver.serving.connection_limit import Connection
+from kapy.apiserver.serving.immediate_request import ImmediateReader, immediate_request
 from kapy.kube import Document
 from kapy.kube.http import User
 
@@ -39,7 +40,8 @@ class HTTPProtocol(HttpToolsProtocol):
     """HTTP/1.1 that passes the user of the client certificate to the application."""
 
     _refusal: tuple[int, str] | None = None
-    _begun = _headed = False
+    _begun = _headed = _is_answered = _has_answered = False
+    _idle_since: float | None = None
     _received = 0
     _watchdog: asyncio.TimerHandle | None = None
     _watched = ""
@@ -47,12 +49,17 @@ class HTTPProtocol(HttpToolsProtocol):
     def __init__(self, *arguments: Any, connection: Connection | None = None, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._connection = connection
+        self._reader: ImmediateReader | None = (
+            self.app if hasattr(self.app, "read_at_once") else None
+        )
+        self._peer: User | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         tls = transport.get_extra_info("ssl_object")
         result = None if tls is None else tls.getpeercert(binary_form=True)
         peer = None if result is None else certificate_user(tls.getpeercert(), result)
+        self._peer = peer
         if peer is not None:
             self.set_user(peer)
         self.app_state = {
@@ -72,6 +79,8 @@ class HTTPProtocol(HttpToolsProtocol):
     @property
     def has_received_request(self) -> bool:
         """Report whether a complete request has ever arrived."""
+        if self._has_answered:
+            return True
         return self.cycle is not None and (self.cycle.response_complete or not self.cycle.more_body)
 
     @property
@@ -81,12 +90,13 @@ class HTTPProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timeout()
+        self._stop_idle_timer()
         super().connection_lost(exc)
 
     def hand_over(self, protocol: asyncio.Protocol, head: bytes) -> None:
         """Send this response head and hand the connection to another protocol."""
         self._stop_timeout()
-        self._unset_keepalive_if_required()
+        self._stop_idle_timer()
         self.connections.discard(self)
         self.cycle.disconnected = True
         self.transport.write(head)
@@ -119,11 +129,12 @@ class HTTPProtocol(HttpToolsProtocol):
             self._start_timeout("head", HEAD_SECONDS)
 
     def on_message_begin(self) -> None:
-        super().on_message_begin()
+        self.url, self.headers = b"", []
+        self.expect_100_continue = False
         self._begun, self._headed, self._received = True, False, 0
 
     def on_url(self, url: bytes) -> None:
-        super().on_url(url)
+        self.url += url
         if len(self.url) > URL_LIMIT:
             raise self._parse_error(f"the URL is longer than {URL_LIMIT} bytes", 414)
 
@@ -138,13 +149,88 @@ class HTTPProtocol(HttpToolsProtocol):
             raise self._parse_error(f"the request has {many} Host header")
         if b"%" in self.url and _NO_ESCAPE.search(self.url.partition(b"?")[0]):
             raise self._parse_error("the URL has a % that two hexadecimal digits do not follow")
+        if self._reader is not None and version == "1.1" and self._answer_at_once():
+            self._is_answered = True
+            return
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()  # it makes the scope
+        self.url, self.expect_100_continue = url, expects
+        self.headers += headers
         super().on_headers_complete()
         if self.scope["method"] != "HEAD":
             self.cycle.transport = _HeadBuffer(self.transport)
 
     def on_message_complete(self) -> None:
         self._begun = False
+        if self._is_answered:
+            self._is_answered = False
+            return
         super().on_message_complete()
+
+    def _answer_at_once(self) -> bool:
+        """Answer a GET of one object; return False if it takes the usual way."""
+        if (
+            self.parser.get_method() != b"GET"
+            or (self.cycle is not None and not self.cycle.response_complete)
+            or self.flow.write_paused
+            or self.transport.is_closing()
+        ):
+            return False
+        request = immediate_request(self.url, self.headers, self._peer, self.set_user)
+        if request is None:
+            return False
+        assert self._reader is not None
+        try:
+            result = self._reader.read_at_once(request)
+        except Exception:  # the usual way reports it
+            return False
+        if result is None:
+            return False
+        audit_id, content = result
+        head = _IMMEDIATE_HEAD % (audit_id.encode("ascii"), len(content))
+        self.transport.write(head + content)
+        self._has_answered = True
+        self._begin_idle()
+        return True
+
+    def on_response_complete(self) -> None:
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            cycle, app = self.pipeline.pop()
+            self._start_asgi_task(cycle, app)
+        else:
+            self._begin_idle()
+
+    def _unset_keepalive_if_required(self) -> None:
+        self._idle_since = None
+
+    def _begin_idle(self) -> None:
+        """Close the connection if no request comes. One timer serves many requests: to set one for
+        each costs more than to look at the clock.
+        """
+        self._idle_since = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self._close_if_idle
+            )
+
+    def _close_if_idle(self) -> None:
+        self.timeout_keep_alive_task = None
+        if self._idle_since is None or self.transport.is_closing():
+            return
+        seconds = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if seconds > 0:
+            self.timeout_keep_alive_task = self.loop.call_later(seconds, self._close_if_idle)
+        else:
+            self.transport.close()
+
+    def _stop_idle_timer(self) -> None:
+        self._idle_since = None
+        if self.timeout_keep_alive_task is not None:
+            self.timeout_keep_alive_task.cancel()
+            self.timeout_keep_alive_task = None
 
     def _parse_error(self, why: str, code: int = 400) -> ValueError:
         """Record the refusal and return the exception that stops the parser.
@@ -225,6 +311,10 @@ class _HeadBuffer(asyncio.Transport):
 
 
 _CONTINUE: Final = b"HTTP/1.1 100 "
+_IMMEDIATE_HEAD: Final = (
+    b"HTTP/1.1 200 OK\r\naudit-id: %b\r\ncontent-type: application/json\r\n"
+    b"content-length: %d\r\n\r\n"
+)
 _REASONS: Final = {400: "BadRequest", 408: "Timeout"}
 
 

@@ -21,6 +21,11 @@ _AUDIT_ID_LIMIT: Final = 64
 _SECRET: Final = re.compile(r"token|password|passwd|secret|credential|api_?key", re.IGNORECASE)
 
 
+def is_enabled() -> bool:
+    """Report whether requests are logged that are not slow."""
+    return _log.isEnabledFor(logging.INFO)
+
+
 def log_request(request: Request, status: int, seconds: float, *, stream: bool = False) -> None:
     """Log an answered request. stream: a watch ended, which is never slow."""
     slow = seconds > SLOW and not stream

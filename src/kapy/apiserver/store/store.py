@@ -229,6 +229,7 @@ class Store:
         if event.change == "DELETED":
             table.remove(event.namespace, event.name)
         else:
+            event.after.is_final = True
             table.put(event.namespace, event.name, event.after)
         if not event.size:
             event.size = len(_encode(event.document))

@@ -30,15 +30,17 @@ class StoredObject:
     """A stored object.
 
     document: None before the first read. encoded: b"" if the JSON is not kept. checksum: the
-    checksum of its row on disk, 0 if it has none.
+    checksum of its row on disk, 0 if it has none. is_final: the JSON is what readers get, since the
+    current definition of its kind adds no default to it.
     """
 
-    __slots__ = ("_kept", "checksum", "document")
+    __slots__ = ("_kept", "checksum", "document", "is_final")
 
     def __init__(self, document: Document | None, encoded: bytes = b"", proof: int = 0) -> None:
         self.document = document
         self._kept = encoded
         self.checksum = proof
+        self.is_final = False
 
     @property
     def encoded(self) -> bytes:

@@ -113,6 +113,7 @@ class Table:
             if view is not document and view != document:
                 stored.document, stored.encoded = view, b""
                 return view
+            stored.is_final = True
         return document
 
     def latest(self, namespace: str, name: str) -> Document | None:
@@ -154,6 +155,7 @@ class Table:
             return
         for objects in self.namespaces.values():
             for name, stored in objects.items():
+                stored.is_final = False
                 if stored.document is not None:
                     view = reader(stored.document)
                     if view is not stored.document and view != stored.document:
@@ -202,6 +204,17 @@ class Table:
             return metadata
         head: Document = msgspec.to_builtins(_head(stored.encoded).metadata)
         return head
+
+    def find_json(self, namespace: str, name: str, begins: tuple[bytes, ...]) -> bytes:
+        """Return the JSON of a current object without decoding it, b"" if it is not kept, begins
+        with none of `begins`, or may not be what readers get.
+        """
+        objects = self.namespaces.get(namespace)
+        stored = None if objects is None else objects.get(name)
+        if stored is None or not (stored.is_final or self.reader is None):
+            return b""
+        encoded = stored.encoded
+        return encoded if encoded.startswith(begins) else b""
 
     def find_encoding(self, document: Document) -> bytes:
         """Return the JSON of a current document of this table, b"" if it is not kept."""

@@ -8,7 +8,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -21,6 +21,7 @@ from kapy.apiserver.errors import (
     invalid_resource_version_message,
 )
 from kapy.apiserver.request.context import RequestContext
+from kapy.apiserver.request.negotiation import negotiate
 from kapy.apiserver.request.parameters import int_parameter
 from kapy.apiserver.request.selection import EVERYTHING, Selection, parse_selection
 from kapy.apiserver.resources.kind_errors import not_found
@@ -53,7 +54,34 @@ class ResourceVersionTooLarge(ApiError):
 
 async def get(server: ServerContext, context: RequestContext) -> Reply:
     """Return one object."""
+    arrival = context.request.arrival
+    if arrival is not None and not arrival.needs_document:
+        encoded = _stored_json(server, context)
+        if encoded:
+            return Reply(200, encoded, _JSON)
     return await serialize_response(server, context, get_stored(server, context))
+
+
+def _stored_json(server: ServerContext, context: RequestContext) -> bytes:
+    """Return the stored JSON of the object that the path names if it is the response, else b"".
+
+    Raises ResourceVersionTooLarge, StorageFailure, NotAcceptable.
+    """
+    request, kind = context.request, context.kind
+    table = server.store.peek(kind.table)
+    if table is None:
+        return b""
+    encoded = table.find_json(context.namespace, context.name, kind.json_begins)
+    if not encoded:
+        return b""
+    version = request.query.get("resourceVersion")
+    if version:
+        check_not_ahead(server, parse_storage_version(version))
+    accept = negotiate(request.headers)
+    return b"" if accept.form or accept.yaml else encoded
+
+
+_JSON: Final = {"content-type": "application/json"}
 
 
 def get_stored(server: ServerContext, context: RequestContext) -> Document:
