@@ -15,6 +15,7 @@ from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 from benchmarks.machines import MACHINES, machine
@@ -25,9 +26,11 @@ from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apiserver.store.sqlite import Synchronous
 from kapy.apps.admission import AdmissionRules
-from kapy.apps.credentials import issue_credentials
+from kapy.apps.api_processes.configuration import configurations_of
+from kapy.apps.api_processes.pool import api_processes
+from kapy.apps.credentials import Credentials, issue_credentials
 from kapy.apps.definitions import install_definitions
-from kapy.apps.settings import Serving
+from kapy.apps.settings import Serving, Settings
 from kapy.client.client import Client
 from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import parse
@@ -36,6 +39,9 @@ from kapy.kube.http import ADMIN
 
 Row = dict[str, Any]
 OBJECTS: Final = 2000
+API_PROCESSES: Final = 2
+BY_PROCESSES: Final = f"HTTPS, disk, {API_PROCESSES} API processes"
+MANY_WATCHERS: Final = 1000
 PEER: Final = "KAPY_BENCH_PEER"
 PEER_URL: Final = "KAPY_BENCH_PEER_URL"
 PEER_PIDS: Final = "KAPY_BENCH_PEER_PIDS"
@@ -63,12 +69,21 @@ async def over_https() -> list[Row]:
     """The server in a process of its own, on disk; CPU is the server's."""
     rows = []
     for synchronous in ("NORMAL", "FULL"):
-        async with _server(synchronous) as (document, pid):
+        async with _server(synchronous) as document:
             where = "HTTPS, disk" if synchronous == "NORMAL" else "HTTPS, every write flushed"
-            rows += await _load({**document, "pids": [pid], "where": where})
+            rows += await _load({**document, "where": where})
     if peer := os.environ.get(PEER):
         rows += await _load(await _peer(_content(peer)))
     return rows
+
+
+async def over_https_by_processes() -> list[Row]:
+    """The same with two API processes beside the one that writes, and more watchers. The load
+    generator has no core of its own here: `per_s` is what is left beside it, and `per_s_own_cores`
+    what the busiest process of the server allows.
+    """
+    async with _server("NORMAL", API_PROCESSES) as document:
+        return await _load({**document, "where": BY_PROCESSES, "watchers": MANY_WATCHERS})
 
 
 async def _load(document: Document) -> list[Row]:
@@ -153,49 +168,67 @@ async def _timed(ask: Callable[[int], Awaitable[Any]], number: int) -> Row:
 
 
 @asynccontextmanager
-async def _server(synchronous: str) -> AsyncIterator[tuple[Document, int]]:
-    """Run a server in a process of its own; yield its connection parameters and process ID."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "benchmarks.api_server", synchronous), stdin=PIPE, stdout=PIPE
-    )
+async def _server(synchronous: str, processes: int = 0) -> AsyncIterator[Document]:
+    """Run a server in a process of its own; yield its connection parameters."""
+    command = (sys.executable, "-m", "benchmarks.api_server", synchronous, str(processes))
+    process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
     assert process.stdout is not None
     document = json.loads(await process.stdout.readline())
     try:
-        yield document, process.pid
+        yield document
     finally:
         assert process.stdin is not None
         process.stdin.close()
         await process.wait()
 
 
-async def _serve(synchronous: Synchronous) -> None:
+async def _serve(synchronous: Synchronous, processes: int) -> None:
     """The server of a process of its own: no controllers, which would work on what we create."""
-    serving = Serving()
-    credentials = issue_credentials(serving, system_clock())
-    tls = server_context(
-        credentials.server.certificate, credentials.server.key, credentials.authority.certificate
-    )
+    credentials = issue_credentials(Serving(), system_clock())
     with tempfile.TemporaryDirectory() as folder:
         server = Server.open(
             Path(folder), clock=system_clock, admission=(AdmissionRules(),), synchronous=synchronous
         )
-        listening = listen(Application(server, Authenticator()), tls=tls)
-        async with asyncio.TaskGroup() as group, listening as (host, port):
+        async with asyncio.TaskGroup() as group:
             running = group.create_task(server.run())
             await asyncio.sleep(0)
             await install_definitions(Client(server.transport(ADMIN)))
-            messages = {
-                "server": f"https://{host}:{port}",
-                "ca": credentials.authority.certificate.decode(),
-                "certificate": credentials.administrator.certificate.decode(),
-                "key": credentials.administrator.key.decode(),
-            }
-            sys.stdout.write(json.dumps(messages) + "\n")
-            sys.stdout.flush()
-            await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+            async with _listening(server, credentials, processes) as (host, port, pids):
+                messages = {
+                    "server": f"https://{host}:{port}",
+                    "ca": credentials.authority.certificate.decode(),
+                    "certificate": credentials.administrator.certificate.decode(),
+                    "key": credentials.administrator.key.decode(),
+                    "pids": [os.getpid(), *pids],
+                }
+                sys.stdout.write(json.dumps(messages) + "\n")
+                sys.stdout.flush()
+                await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
             running.cancel()
         server.close()
 
 
+@asynccontextmanager
+async def _listening(
+    server: Server, credentials: Credentials, processes: int
+) -> AsyncIterator[tuple[str, int, list[int]]]:
+    """Serve over HTTPS; yield the address, and the ids of the API processes."""
+    application = Application(server, Authenticator())
+    if not processes:
+        own, authority = credentials.server, credentials.authority
+        tls = server_context(own.certificate, own.key, authority.certificate)
+        async with listen(application, tls=tls) as (host, port):
+            yield host, port, []
+        return
+    serving, settings = Serving(), Settings(api_processes=processes)
+    configurations = configurations_of(server, settings, serving, credentials, ())
+    serves = api_processes(
+        server, application, configurations, host=serving.host, port=0, random=Random()
+    )
+    async with serves as running:
+        yield *running.address, [record.pid for record in running.records]
+
+
 if __name__ == "__main__":
-    asyncio.run(_serve("FULL" if sys.argv[1:] == ["FULL"] else "NORMAL"))
+    _, durability, count = sys.argv
+    asyncio.run(_serve("FULL" if durability == "FULL" else "NORMAL", int(count)))

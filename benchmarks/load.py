@@ -109,7 +109,9 @@ class Connection:
         self._rest += part
 
 
-def measured(access: Kubeconfig, pids: list[int], where: str) -> list[Row]:
+def measured(
+    access: Kubeconfig, pids: list[int], where: str, watchers: int = WATCHERS
+) -> list[Row]:
     """One row for each kind of request. pids: the server's processes, for their CPU."""
     tls = context_of(access)
     connections = [Connection(access, tls) for _ in range(CONNECTIONS)]
@@ -142,7 +144,7 @@ def measured(access: Kubeconfig, pids: list[int], where: str) -> list[Row]:
         (f"LIST of {OBJECTS}", 32, lambda _: request("GET", PATH)),
     )
     rows = [timed(f"{verb}, {where}", item, connections, n, pids) for verb, n, item in steps]
-    rows.append(_fan_out(access, tls, request, where, pids))
+    rows.append(_fan_out(access, tls, request, where, pids, watchers))
     timed(
         "", lambda at: request("PATCH", path_of(at), _FREE, MERGE_PATCH), connections, OBJECTS, pids
     )
@@ -176,12 +178,16 @@ def timed(step: str, ask: Ask, connections: list[Connection], number: int, pids:
             if status >= 300:
                 raise RuntimeError(f"{step}: {status} {body[:300]!r}")
             took.append(time.perf_counter() - sent)
-    return _row(step, number, time.perf_counter() - began, _cpu(pids) - cpu, took)
+    return _row(step, number, time.perf_counter() - began, _spent(cpu, _cpu(pids)), took)
 
 
-def _row(step: str, number: int, wall: float, cpu: float, took: list[float]) -> Row:
-    is_measured = cpu == cpu and cpu > 0
-    return {
+def _row(step: str, number: int, wall: float, spent: list[float], took: list[float]) -> Row:
+    """A row. spent: CPU seconds of each process of the server; with a core for each, the busiest
+    one limits the rate, whatever this load generator leaves of the machine's cores.
+    """
+    cpu, busiest = sum(spent), max(spent, default=0.0)
+    is_measured = cpu > 0
+    row = {
         "step": step,
         "wall_s": round(wall, 4),
         "per_s": round(number / wall),
@@ -191,14 +197,23 @@ def _row(step: str, number: int, wall: float, cpu: float, took: list[float]) -> 
         "cpu_us_per_request": round(1e6 * cpu / number, 1) if is_measured else None,
         "per_core_s": round(number / cpu) if is_measured else None,
     }
+    if len(spent) > 1:
+        row |= {"cpu_of_each_s": [round(value, 3) for value in spent]}
+        row |= {"per_s_own_cores": round(number / busiest) if is_measured else None}
+    return row
 
 
 def _fan_out(
-    access: Kubeconfig, tls: ssl.SSLContext, request: Callable[..., bytes], where: str, pids: Any
+    access: Kubeconfig,
+    tls: ssl.SSLContext,
+    request: Callable[..., bytes],
+    where: str,
+    pids: list[int],
+    number: int,
 ) -> Row:
     """Writes of one object, each of which all watchers see before the next."""
     writer = Connection(access, tls)
-    watchers = [Connection(access, tls) for _ in range(WATCHERS)]
+    watchers = [Connection(access, tls) for _ in range(number)]
     writer.send(request("GET", PATH + "?limit=1"))
     version = json.loads(writer.receive()[1])["metadata"]["resourceVersion"]
     for watcher in watchers:
@@ -215,22 +230,26 @@ def _fan_out(
         for connection in watchers:
             connection.line()
         took.append(time.perf_counter() - sent)
-    wall, spent = time.perf_counter() - began, _cpu(pids) - cpu
+    wall, spent = time.perf_counter() - began, _spent(cpu, _cpu(pids))
     for item in (*watchers, writer):
         item.close()
-    return _row(f"events to {WATCHERS} watchers, {where}", EVENTS * WATCHERS, wall, spent, took)
+    return _row(f"events to {number} watchers, {where}", EVENTS * number, wall, spent, took)
 
 
-def _cpu(pids: list[int]) -> float:
-    """CPU seconds of other processes, NaN where they are not known."""
-    spent = 0.0
+def _cpu(pids: list[int]) -> list[float]:
+    """CPU seconds of each of the other processes, nothing where they are not known."""
+    spent = []
     try:
         for pid in pids:
             fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            spent += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            spent.append((int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"))
     except OSError:
-        return float("nan")
-    return spent if pids else float("nan")
+        return []
+    return spent
+
+
+def _spent(before: list[float], after: list[float]) -> list[float]:
+    return [later - earlier for earlier, later in zip(before, after, strict=False)]
 
 
 def context_of(access: Kubeconfig) -> ssl.SSLContext:
@@ -259,7 +278,8 @@ def main() -> None:
     ca, certificate, key = (result[name].encode() for name in ("ca", "certificate", "key"))
     token, insecure = result.get("token", ""), result.get("insecure", False)
     access = Kubeconfig(result["server"], ca, certificate, key, token, insecure)
-    print(json.dumps(measured(access, result["pids"], result["where"])))
+    watchers = result.get("watchers", WATCHERS)
+    print(json.dumps(measured(access, result["pids"], result["where"], watchers)))
 
 
 if __name__ == "__main__":

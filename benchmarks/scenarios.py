@@ -52,6 +52,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "init-500-foreign": partial(clusterctl.init, 500),
     "api-server-in-process": api_server.in_process,
     "api-server-https": api_server.over_https,
+    "api-server-https-2-api-processes": api_server.over_https_by_processes,
     "api-server-crowds": crowds.under_load,
     "store-memory": storage.memory,
     "store-start": storage.start,

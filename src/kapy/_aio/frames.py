@@ -55,6 +55,11 @@ class Frames(asyncio.Protocol):
             asyncio.get_running_loop().call_soon(self._flush)
         self._parts += (_HEAD.pack(len(payload), kind, number), payload)
 
+    @property
+    def backlog(self) -> int:
+        """Return the bytes that wait until the peer reads."""
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
     async def drain(self) -> None:
         """Wait until the peer has read most of what was sent, or the connection has ended."""
         await self._writable.wait()
@@ -64,6 +69,11 @@ class Frames(asyncio.Protocol):
         if self._transport is not None:
             self._flush()
             self._transport.close()
+
+    def abort(self) -> None:
+        """Close at once; what waits is lost."""
+        if self._transport is not None:
+            self._transport.abort()
 
     def _flush(self) -> None:
         parts, self._parts = self._parts, []

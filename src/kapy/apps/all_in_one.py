@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from random import Random
@@ -21,11 +21,9 @@ from typing import TYPE_CHECKING, Final
 
 from kapy._aio.clock import Clock, system_clock
 from kapy._aio.services import Service, run_services
-from kapy.apiserver.auth.authentication import Authenticator
 from kapy.apiserver.controllers.event_expiry import EventExpiry
 from kapy.apiserver.server import Server
 from kapy.apiserver.server.kube_controller_manager import add_kube_controllers
-from kapy.apiserver.serving import Application, listen, server_context
 from kapy.apiserver.store.completeness import check_presence
 from kapy.apiserver.store.mark import read_mark
 from kapy.apiserver.webhooks.service_resolver import ServiceResolver
@@ -39,8 +37,8 @@ from kapy.apps.controllers import Controllers, add_controllers
 from kapy.apps.conversion import convert_documents, first_supported
 from kapy.apps.credentials import Credentials, issue_credentials
 from kapy.apps.definitions import install_definitions
-from kapy.apps.fleet_pages import fleet_pages
 from kapy.apps.gc_tuning import collect_less_often
+from kapy.apps.network_serving import NetworkAccess, serve_network
 from kapy.apps.service_addresses import ServiceAddresses
 from kapy.apps.settings import Settings
 from kapy.apps.start_waits import wait_until_working, wait_with_limit
@@ -50,13 +48,13 @@ from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.idle_packing import pack_idle_objects
 from kapy.engine.runtime import Runtime
-from kapy.kube.errors import KapyError
 from kapy.kube.http import ADMIN, Reply, Request, Transport, User
 from kapy.remote.cluster_cache import ClusterCache
 
 if TYPE_CHECKING:
     from kapy.apiserver.admission.plugin import Admission
     from kapy.apiserver.resources.version_converter import Convert
+    from kapy.apps.api_processes.pool import ApiProcesses
     from kapy.hooks.call_stream import ObservableTransport
     from kapy.hooks.transport import HookTransport
     from kapy.sdk.provider import Provider
@@ -71,17 +69,14 @@ PREGENERATED_KEYS: Final = 10
 """The number of spare RSA keys, enough for two clusters."""
 
 
-class CannotListen(KapyError):
-    """The plane cannot listen on its address; the message says what to do."""
-
-
 @dataclass(frozen=True, slots=True)
 class ManagementPlane:
     """A running management plane.
 
     client: acts as the administrator, in process. kubeconfig: the access for other programs, None
     if the plane serves no network. clock_watch: reports jumps of the clock. pages: the fleet page,
-    None if it is not served. processes: those that divide the clusters among them.
+    None if it is not served. processes: those that divide the clusters among them. api_processes:
+    those that serve the API server, None if this process does.
     """
 
     server: Server
@@ -92,6 +87,7 @@ class ManagementPlane:
     kubeconfig: Kubeconfig | None = None
     clock_watch: ClockWatch | None = None
     pages: FleetPages | None = None
+    api_processes: ApiProcesses | None = None
 
     @property
     def transport(self) -> Transport:
@@ -176,11 +172,13 @@ async def _start(
     if settings.inventory:
         add_statuses(runtime)
         await _add_pod(client, server, settings, controllers, clock())
-    access = pages = None
-    if settings.serving is not None and credentials is not None:
-        access, pages = await stack.enter_async_context(
-            _serve_network(server, settings, credentials, clock)
+    network = access = None
+    if (serving := settings.serving) is not None and credentials is not None:
+        programs = (CONTROLLERS,)
+        network = await stack.enter_async_context(
+            serve_network(server, settings, serving, credentials, clock, random, programs)
         )
+        access = network.kubeconfig
     add_kube_controllers(
         server, authority="" if access is None else access.certificate_authority.decode()
     )
@@ -203,8 +201,18 @@ async def _start(
     await wait_until_working(runtime)
     # Its end comes first, so that no client is sent here any more.
     stack.callback(server.health.begin_shutdown)
-    return ManagementPlane(
-        server, runtime, controllers.cluster_cache, client, processes, access, watch, pages
+    plane = ManagementPlane(server, runtime, controllers.cluster_cache, client, processes)
+    return _with_network(replace(plane, clock_watch=watch), network)
+
+
+def _with_network(plane: ManagementPlane, network: NetworkAccess | None) -> ManagementPlane:
+    if network is None:
+        return plane
+    return replace(
+        plane,
+        kubeconfig=network.kubeconfig,
+        pages=network.pages,
+        api_processes=network.api_processes,
     )
 
 
@@ -372,31 +380,6 @@ def _add_health_checks(server: Server, runtime: Runtime) -> None:
     server.health.add("poststarthook/start-controllers", controllers)
 
 
-@asynccontextmanager
-async def _serve_network(
-    server: Server, settings: Settings, credentials: Credentials, clock: Clock
-) -> AsyncIterator[tuple[Kubeconfig, FleetPages | None]]:
-    own, serving = credentials.server, settings.serving
-    assert serving is not None
-    tls = server_context(own.certificate, own.key, client_ca=credentials.authority.certificate)
-    application = Application(server, Authenticator(serving.tokens))
-    async with AsyncExitStack() as stack:
-        pages = None
-        if settings.pages is not None:
-            pages = application.mounts["ui"] = fleet_pages(server, clock, settings.pages)
-            await stack.enter_async_context(pages.running())
-        try:
-            host, port = await stack.enter_async_context(
-                listen(application, host=serving.host, port=serving.port, tls=tls)
-            )
-        except (OSError, OverflowError) as error:
-            raise CannotListen(
-                f"cannot listen on {serving.host}:{serving.port} ({_reason_of(error)}); choose "
-                "another port with --port, or stop the program that uses it"
-            ) from None
-        yield _kubeconfig_of(credentials, host, port), pages
-
-
 def _check_data(settings: Settings) -> None:
     """Check that the data exist if keys of an earlier run exist. Raises DataLost."""
     data, serving = settings.data, settings.serving
@@ -425,18 +408,3 @@ def _published_ca(server: Server) -> bytes:
     result = None if table is None else table.get("kube-system", "kube-root-ca.crt")
     data = (result or {}).get("data") or {}
     return str(data.get("ca.crt", "")).encode()
-
-
-def _reason_of(error: Exception) -> str:
-    reason = str(error.strerror if isinstance(error, OSError) else error)
-    return reason.rpartition(": ")[2]
-
-
-def _kubeconfig_of(credentials: Credentials, host: str, port: int) -> Kubeconfig:
-    url_host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)
-    return Kubeconfig(
-        server=f"https://{url_host}:{port}",
-        certificate_authority=credentials.authority.certificate,
-        client_certificate=credentials.administrator.certificate,
-        client_key=credentials.administrator.key,
-    )

@@ -40,6 +40,9 @@ images, or nothing."""
 Processes = int | Literal["auto"]
 """A number, or as many as are of use, once the plane has many clusters."""
 
+ApiProcessCount = int | Literal["auto"]
+"""A number, or as many as are of use on this machine."""
+
 Durability = Literal["crash", "power-loss"]
 """The end of the process, at any moment; or that of the machine, too."""
 
@@ -136,6 +139,8 @@ class Settings:
     run_pods: the runtime of Pods without a local program. pages: the fleet page under `/ui`, None
     for none (a plane without a network has none either). providers: custom providers that run in
     the process, too. processes: the number of processes among which the clusters are divided.
+    api_processes: the number of processes that serve the API server over the network, 0 for the
+    plane's own.
     """
 
     data: Path | None = None
@@ -152,6 +157,7 @@ class Settings:
     pages: Pages | None = None
     providers: tuple[Provider, ...] = ()
     processes: Processes = 1
+    api_processes: ApiProcessCount = 0
 
 
 class UnusableFolder(KapyError):

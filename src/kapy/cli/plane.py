@@ -15,9 +15,10 @@ import click
 from kapy import __version__
 from kapy._aio.clock import system_clock
 from kapy.apiserver.auth.authentication import read_tokens
-from kapy.apps.all_in_one import CannotListen, ManagementPlane, management_plane
+from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.context import kubeconfig_path, write_context
 from kapy.apps.extension_server.process import run_extensions
+from kapy.apps.network_serving import CannotListen
 from kapy.apps.pidfile import PlaneRecord, announce, claim, write_record
 from kapy.apps.settings import DEFAULT_PORT, Folder, Pages, Serving, Settings, context_name
 from kapy.cli.plane_options import PlaneOptions
@@ -107,6 +108,7 @@ def _plane(options: PlaneOptions, port: int, tokens: dict[str, User]) -> Any:
         providers=options.providers,
         pages=Pages(plan=PagePlanner()),
         processes=options.processes,
+        api_processes=options.api_processes,
     )
     return management_plane(settings, clock=system_clock, random=Random())
 
@@ -119,13 +121,20 @@ class _Announcement:
         self._record = record
 
     def follow(self, plane: ManagementPlane) -> None:
-        """Record clock jumps and the state of workers."""
+        """Record clock jumps and the state of other processes."""
         if plane.clock_watch is not None:
             plane.clock_watch.callbacks.append(lambda what: self._change(clock=what))
-        workers = plane.processes.workers
-        if workers is not None:
-            workers.changed.append(lambda: self._change(workers=workers.records))
-            self._change(workers=workers.records)
+        pools = [
+            pool for pool in (plane.api_processes, plane.processes.workers) if pool is not None
+        ]
+
+        def record() -> None:
+            self._change(workers=tuple(item for pool in pools for item in pool.records))
+
+        for pool in pools:
+            pool.changed.append(record)
+        if pools:
+            record()
 
     def _change(self, **changes: Any) -> None:
         self._record = replace(self._record, **changes)

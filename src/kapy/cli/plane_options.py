@@ -11,6 +11,7 @@ import click
 from kapy.apps.settings import (
     DEFAULT_PORT,
     LOOPBACK,
+    ApiProcessCount,
     AuditLog,
     ControllerConfig,
     Durability,
@@ -54,6 +55,7 @@ class PlaneOptions:
     extensions: Sequence[ConfiguredExtension] = ()
     run_pods: RunPods = "processes"
     processes: Processes = 1
+    api_processes: ApiProcessCount = 0
 
 
 def plane_options(command: F) -> F:
@@ -91,19 +93,24 @@ def plane_options(command: F) -> F:
 
 
 class _ProcessCount(click.ParamType[Processes]):
-    """A number of processes, or `auto`."""
+    """A number of processes, or `auto`. least: the least number."""
 
     name = "auto|N"
+
+    def __init__(self, least: int) -> None:
+        self._least = least
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Processes:
         """Return the number. Fails for what is none."""
         if value == "auto":
             return "auto"
         number = parse_digits(str(value))
-        if number is not None and 1 <= number <= MOST_PROCESSES:
+        if number is not None and self._least <= number <= MOST_PROCESSES:
             return number
         return self.fail(
-            f"{value!r} is neither auto nor a number from 1 to {MOST_PROCESSES}", param, ctx
+            f"{value!r} is neither auto nor a number from {self._least} to {MOST_PROCESSES}",
+            param,
+            ctx,
         )
 
 
@@ -114,9 +121,21 @@ def processes_option(command: F) -> F:
     """The option for the number of processes."""
     return click.option(
         "--processes",
-        type=_ProcessCount(),
+        type=_ProcessCount(least=1),
         default="1",
         show_default=True,
         help="Processes that the controllers of clusters run in, this one included; auto: as many "
         "as are of use here, from 100 clusters on.",
+    )(command)
+
+
+def api_processes_option(command: F) -> F:
+    """The option for the number of processes that serve the API server."""
+    return click.option(
+        "--api-processes",
+        type=_ProcessCount(least=0),
+        default="0",
+        show_default=True,
+        help="Processes beside this one that serve the API server over the network; 0: this one "
+        "serves it; auto: one for each core.",
     )(command)

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kapy.apps.settings import ControllerConfig, Durability, Folder, Processes, RunPods
+from kapy.apps.settings import (
+    ApiProcessCount,
+    ControllerConfig,
+    Durability,
+    Folder,
+    Processes,
+    RunPods,
+)
 from kapy.cli.background import relay_progress, start_plane
 from kapy.cli.controller_options import controller_config_of, controller_options
 from kapy.cli.daemon import chosen_folder, flags_of
@@ -16,7 +23,12 @@ from kapy.cli.flags import command, original_arguments
 from kapy.cli.log_lines import log_to_stderr
 from kapy.cli.output import own_name
 from kapy.cli.plane_log import RotatingStderrHandler
-from kapy.cli.plane_options import PlaneOptions, plane_options, processes_option
+from kapy.cli.plane_options import (
+    PlaneOptions,
+    api_processes_option,
+    plane_options,
+    processes_option,
+)
 from kapy.cli.signals import handle_stop_signals
 from kapy.cli.up_options import (
     audit_of,
@@ -72,6 +84,7 @@ if TYPE_CHECKING:
     "containers of Docker or Podman, or not; off: no Pods at all.",
 )
 @processes_option
+@api_processes_option
 @server_options
 @extension_options
 @controller_options
@@ -101,6 +114,7 @@ def up(
     places: tuple[str, ...],
     run_pods: RunPods,
     processes: Processes,
+    api_processes: ApiProcessCount,
     **other_flags: Any,
 ) -> None:
     """Run a management plane until Ctrl-C, or in the background."""
@@ -131,6 +145,7 @@ def up(
         extensions=extensions_of(other_flags),
         run_pods=run_pods,
         processes=processes,
+        api_processes=api_processes,
     )
     run(_up(options, ready_fd))
 

@@ -34,7 +34,10 @@ from kapy.kube.go_quoted import go_quoted
 from kapy.kube.http import User
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+    from cryptography.hazmat.primitives.asymmetric.ec import (
+        EllipticCurvePrivateKey,
+        EllipticCurvePublicKey,
+    )
 
 KEY_FILE: Final = "service-account.key"
 LEEWAY: Final = 60
@@ -80,6 +83,7 @@ class ServiceAccountTokens:
         self._clock = clock
         self._directory = directory
         self._private: EllipticCurvePrivateKey | None = None
+        self._public: EllipticCurvePublicKey | None = None
         self._verified: dict[str, Document] = {}
 
     def issue(
@@ -173,7 +177,7 @@ class ServiceAccountTokens:
 
     def keys(self) -> Document:
         """Return the public keys (`/openid/v1/jwks`)."""
-        numbers = self._key().public_key().public_numbers()
+        numbers = self._public_key().public_numbers()
         key = {
             "use": "sig",
             "kty": "EC",
@@ -231,7 +235,7 @@ class ServiceAccountTokens:
         first, second = signature[:_HALF], signature[_HALF:]
         pair = int.from_bytes(first, "big"), int.from_bytes(second, "big")
         try:
-            self._key().public_key().verify(encode_dss_signature(*pair), message, _algorithm())
+            self._public_key().verify(encode_dss_signature(*pair), message, _algorithm())
         except InvalidSignature:
             raise ServiceTokenError(_WRONG) from None
 
@@ -245,11 +249,29 @@ class ServiceAccountTokens:
         return f"{message}.{_base64(signature)}"
 
     def _identity(self) -> str:
+        return _base64(hashlib.sha256(self.public_key()).digest())
+
+    def public_key(self) -> bytes:
+        """Return the public key in DER. Raises UnusableKey."""
         from cryptography.hazmat.primitives import serialization as form
 
-        public = self._key().public_key()
-        der = public.public_bytes(form.Encoding.DER, form.PublicFormat.SubjectPublicKeyInfo)
-        return _base64(hashlib.sha256(der).digest())
+        return self._public_key().public_bytes(
+            form.Encoding.DER, form.PublicFormat.SubjectPublicKeyInfo
+        )
+
+    def verify_with(self, key: bytes) -> None:
+        """Verify tokens with a public key in DER; none can be issued here then."""
+        from cryptography.hazmat.primitives.asymmetric import ec
+        from cryptography.hazmat.primitives.serialization import load_der_public_key
+
+        public = load_der_public_key(key)
+        assert isinstance(public, ec.EllipticCurvePublicKey)
+        self._public = public
+
+    def _public_key(self) -> EllipticCurvePublicKey:
+        if self._public is None:
+            self._public = self._key().public_key()
+        return self._public
 
     def check_key(self, *, replace: bool = False) -> None:
         """Check that the key of earlier tokens is there. Raises UnusableKey.

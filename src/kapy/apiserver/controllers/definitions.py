@@ -287,6 +287,19 @@ class DefinitionController:
             self._server.store.delete(definitions, "", table, document)
 
 
+class DefinitionFollower(DefinitionController):
+    """The same on a replica of the store: another process writes."""
+
+    def _update_status(self, document: Document) -> Document:
+        return document
+
+    def _delete_objects(self, document: Document) -> None:
+        """Do nothing: their deletions arrive as writes."""
+
+    def _remove_definition(self, table: str) -> None:
+        """Do nothing: the deletion arrives as a write."""
+
+
 def _served_fields(document: Document) -> tuple[Any, ...]:
     """Return the fields on which the served kinds depend."""
     status = document.get("status") or {}

@@ -11,7 +11,7 @@ from kapy.apiserver.admission.chain import AdmissionChain
 from kapy.apiserver.admission.plugin import Admission
 from kapy.apiserver.auth.authorization import Authorizer
 from kapy.apiserver.auth.rbac.grants import RBACAuthorizer
-from kapy.apiserver.controllers.definitions import DefinitionController
+from kapy.apiserver.controllers.definitions import DefinitionController, DefinitionFollower
 from kapy.apiserver.metrics.counters import ServerMetrics
 from kapy.apiserver.request.limits.large_requests import LargeRequestQueue
 from kapy.apiserver.resources.registry import Registry
@@ -45,8 +45,9 @@ def assemble(
     authorize: Authorizer | None,
     services: Services | None,
     has_kubelets: bool,
+    is_replica: bool = False,
 ) -> ServerParts:
-    """Build the parts of a server on a loaded store."""
+    """Build the parts of a server on a loaded store. is_replica: it only reads."""
     registry, rng, metrics = Registry(), random.Random(), ServerMetrics()
     client = LazyWebhookClient(store, services)
     conversion_webhooks = CountedConversionWebhooks(client, metrics.hooks, rng)
@@ -65,6 +66,11 @@ def assemble(
         has_kubelets=has_kubelets,
     )
     grants = RBACAuthorizer(store)
+    store.listeners.append(metrics.count_write)
+    if is_replica:
+        DefinitionFollower(context)
+        grants.defaults = False  # the default roles are in the store
+        return ServerParts(context, client, grants, authorize or grants)
     DefinitionController(context)
     WebhookSource(
         AdmissionParts(
@@ -78,5 +84,4 @@ def assemble(
             rng=rng,
         )
     )
-    store.listeners.append(metrics.count_write)
     return ServerParts(context, client, grants, authorize or grants)

@@ -38,12 +38,14 @@ class Health:
     """The checks of one server.
 
     storage: the check `etcd` (so that monitoring finds it): whether the store accepts writes.
+    shutdown_callbacks: called when the shutdown begins.
     """
 
-    __slots__ = ("_checks", "_stopping", "_told")
+    __slots__ = ("_checks", "_stopping", "_told", "shutdown_callbacks")
 
     def __init__(self, storage: Check) -> None:
         self._stopping = False
+        self.shutdown_callbacks: list[Callable[[], None]] = []
         self._told: dict[str, frozenset[str]] = {}
         self._checks = [
             _Check("ping", _succeed, _EVERY),
@@ -59,6 +61,8 @@ class Health:
     def begin_shutdown(self) -> None:
         """Mark the server as shutting down: not ready, but still answering."""
         self._stopping = True
+        for callback in tuple(self.shutdown_callbacks):
+            callback()
 
     @property
     def is_shutting_down(self) -> bool:

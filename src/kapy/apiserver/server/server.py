@@ -112,7 +112,7 @@ class Server:
 
     has_kubelets: a deleted pod waits for the kubelet of its node; otherwise it is removed at once.
     metrics: the metric families for `/metrics`; by default the `families` of the server and its
-    process. complete_metrics: adds what other processes measure, None if there are none. audit: the
+    process. metric_sources: add what other processes measure. audit: the
     audit log, None if disabled. pages: additional non-resource pages by path,
     for authorized GET requests. kubelet_requests: answers requests for a pod's kubelet, if one runs
     here.
@@ -122,12 +122,12 @@ class Server:
         "_webhook_client",
         "access",
         "audit",
-        "complete_metrics",
         "context",
         "families",
         "health",
         "kubelet_requests",
         "max_in_flight",
+        "metric_sources",
         "metrics",
         "pages",
     )  # fmt: skip
@@ -147,7 +147,7 @@ class Server:
         self.max_in_flight = MaxInFlight(limits or Limits())
         self.families = Families(context.metrics, context.store, self.max_in_flight, directory)
         self.metrics: Callable[[], Iterable[Metric]] = self.families.with_process
-        self.complete_metrics: Callable[[list[Metric]], Awaitable[list[Metric]]] | None = None
+        self.metric_sources: list[Callable[[list[Metric]], Awaitable[list[Metric]]]] = []
         self.audit: Auditor | None = None
         self.pages: dict[str, Callable[[Request], Reply]] = {}
         self.kubelet_requests: Callable[[Request], Reply | None] | None = None
@@ -185,6 +185,23 @@ class Server:
             has_kubelets=cls.has_kubelets,
         )
         return cls(parts, path, limits)
+
+    @classmethod
+    def on_replica(
+        cls, store: Store, *, clock: Clock, convert: Convert | None, limits: Limits | None
+    ) -> Server:
+        """Return a server of reads from a replica of another server's store."""
+        parts = assemble(
+            store,
+            clock,
+            admission=(),
+            convert=convert,
+            authorize=None,
+            services=None,
+            has_kubelets=cls.has_kubelets,
+            is_replica=True,
+        )
+        return cls(parts, None, limits)
 
     @property
     def store(self) -> Store:
@@ -274,8 +291,8 @@ class Server:
             self._authorize(request, info.attributes(user))
         if request.path == "/metrics" and request.method == "GET":
             families = list(self.metrics())
-            if self.complete_metrics is not None:
-                families = await self.complete_metrics(families)
+            for complete in self.metric_sources:
+                families = await complete(families)
             printing = asyncio.get_running_loop().run_in_executor(None, text_of, families)
             return Reply(200, await printing, METRICS_TYPE)
         if request.path == "/openapi/v2" and request.method == "GET":
@@ -373,6 +390,14 @@ class Server:
         async with self._webhook_connections(), asyncio.TaskGroup() as group:
             group.create_task(GarbageCollector(self.context).run())
             group.create_task(NamespaceController(self.context).run())
+            group.create_task(self._send_bookmarks())
+            group.create_task(self.context.store.run_compaction())
+            if self.audit is not None:
+                group.create_task(self.audit.run())
+
+    async def run_replica(self) -> None:
+        """Run what a server on a replica needs: compaction, bookmarks, its audit."""
+        async with asyncio.TaskGroup() as group:
             group.create_task(self._send_bookmarks())
             group.create_task(self.context.store.run_compaction())
             if self.audit is not None:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -95,12 +96,14 @@ async def listen(
     port: int = 0,
     tls: ssl.SSLContext | None = None,
     sock: socket.socket | None = None,
+    sockets: Sequence[socket.socket] = (),
     limit: ConnectionLimit | None = None,
 ) -> Any:
     """Serve an application while the context is open; yields the (host, port).
 
-    Raises OSError if the address is in use. sock: a bound socket instead of host and port. limit:
-    of connections, None for the process-wide one.
+    Raises OSError if the address is in use. sock: a bound socket instead of host and port. sockets:
+    listening sockets instead of them, which several processes may share. limit: of connections,
+    None for the process-wide one.
     """
     listener = Listener(application)
     acceptor = Acceptor(limit)
@@ -108,7 +111,8 @@ async def listen(
     async def admit(accepted: socket.socket, connection: Connection) -> None:
         await serve_connection(accepted, tls, listener, connection)
 
-    listening = await bind_sockets(host, port) if sock is None else [_start_listening(sock)]
+    listening = [_start_listening(item) for item in ((*sockets,) if sock is None else (sock,))]
+    listening = listening or await bind_sockets(host, port)
     address = listening[0].getsockname()
     services = {
         f"accept {number}": partial(acceptor.accept, element, admit)

@@ -86,7 +86,7 @@ class PlaneProcesses:
         if self.shards is None:
             return {}
         workers = self.workers = Workers(self._pool_settings(controllers))
-        server.complete_metrics = partial(_with_metrics, workers)
+        server.metric_sources.append(partial(_with_metrics, workers))
         return {"workers": self._run_workers}
 
     def _pool_settings(self, controllers: Controllers) -> PoolSettings:
