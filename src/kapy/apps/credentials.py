@@ -10,11 +10,12 @@ import logging
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from kapy._aio.dataclass import dataclass
 from kapy.apps.settings import Serving
 from kapy.kube.errors import KapyError
 from kapy.kube.pki import (

@@ -13,10 +13,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
+from kapy._aio.dataclass import dataclass
 from kapy.apps.settings import Folder
 from kapy.kube.errors import KapyError
 

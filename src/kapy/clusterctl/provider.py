@@ -6,8 +6,9 @@ file names and labels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from kapy._aio.dataclass import dataclass
 
 
 class ProviderType(Enum):

@@ -9,8 +9,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Generic, NamedTuple, TypeVar
+
+from kapy._aio.dataclass import dataclass
 
 V = TypeVar("V")
 

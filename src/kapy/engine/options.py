@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import Final
 
+from kapy._aio.dataclass import dataclass
 from kapy.api.features import DEFAULT_GATES, FeatureGates
 from kapy.api.names import Label
 from kapy.kube import Document

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
+from kapy._aio.dataclass import dataclass
 from kapy.api.times import stamp
 from kapy.kube import Document
 from kapy.node_agent.runtime import Exit, Running

@@ -6,10 +6,10 @@ it up. It is kept in memory only; after a restart it begins again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from kapy._aio.dataclass import dataclass
 from kapy.kube import Key
 
 LEAST_TRIES: Final = 2

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from kapy._aio.dataclass import dataclass
 from kapy.api.condition import Condition
 from kapy.api.embedded import FailureDomain
 from kapy.api.infrastructure import PoolInstance

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.ui.documents import count_at, part, text_at
 from kapy.ui.objects import time_of_event

@@ -15,10 +15,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
 
+from kapy._aio.dataclass import dataclass
 from kapy.api.names import Annotation
 from kapy.kube import Document
 from kapy.kube.age import age

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
+from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.names import Resource
 

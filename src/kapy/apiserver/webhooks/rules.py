@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.names import Resource
 

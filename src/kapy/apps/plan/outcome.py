@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kapy._aio.dataclass import dataclass
 from kapy.apps.plan.snapshot import Name
 from kapy.kube import Document
 

@@ -6,8 +6,7 @@ Contract: "Components YAML" of the clusterctl provider contract; the changes on 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.provider import Provider
 from kapy.kube import Document
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
+from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.config.file import File, text_of
 from kapy.clusterctl.errors import ConfigError
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
+from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.repository.web import (
     ServerUnreached,
     WebClient,

@@ -7,10 +7,11 @@ upgrade needs an explicit version. Upstream:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult, quote
 
+from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.repository.tags import semantic
 from kapy.clusterctl.repository.web import (

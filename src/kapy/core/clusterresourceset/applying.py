@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from kapy._aio.dataclass import dataclass
 from kapy.client.client import Client
 from kapy.client.kinds import Kinds, UnknownKind
 from kapy.engine.failure import NotYet

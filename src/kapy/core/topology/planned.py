@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.names import Resource
 

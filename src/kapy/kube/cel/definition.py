@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.cel.compiler import Program, compile_expression
 from kapy.kube.cel.errors import CompileError

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Protocol, TypeAlias
 
+from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
 from kapy.kube.field_paths import Path, path_text

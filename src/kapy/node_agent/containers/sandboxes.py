@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kapy._aio.dataclass import dataclass
 from kapy.containers import Container
 from kapy.kube import Document
 from kapy.node_agent.runtime import ContainerConfig

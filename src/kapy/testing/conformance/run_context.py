@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kapy._aio.dataclass import dataclass
 from kapy.testing.conformance.findings import Leftover
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import msgspec
 
+from kapy._aio.dataclass import dataclass
 from kapy.api.extension_config import ClientConfig
 from kapy.hooks.catalog import own_catalog
 from kapy.hooks.extension import Extension

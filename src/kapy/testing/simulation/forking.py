@@ -12,11 +12,12 @@ import resource
 import select
 import signal
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import msgspec
 
+from kapy._aio.dataclass import dataclass
 from kapy.kube.http import Request
 from kapy.testing.simulation.points import FAULT_KINDS, Fault, Point, PointKind
 from kapy.testing.simulation.rules.rule import Violation

@@ -8,10 +8,11 @@ import re
 import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
+from kapy._aio.dataclass import dataclass
 from kapy.containers import (
     CommandResult,
     Container,

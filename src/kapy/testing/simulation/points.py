@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from kapy._aio.dataclass import dataclass
 from kapy.kube.errors import KapyError
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kapy._aio.dataclass import dataclass
 from kapy.api.cluster import Cluster
 from kapy.topology.blueprint import Blueprint
 from kapy.topology.hook_calls import HookCalls

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET
 
+from kapy._aio.dataclass import dataclass
 from kapy.api.cluster_class_patches import (
     ClusterClassPatch,
     JSONPatch,

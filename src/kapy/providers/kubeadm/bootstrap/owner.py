@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kapy._aio.dataclass import dataclass
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.api.machines import is_control_plane

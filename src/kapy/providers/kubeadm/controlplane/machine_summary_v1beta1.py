@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from kapy._aio.dataclass import dataclass
 from kapy.api.condition import V1Beta1Condition
 from kapy.api.machine import Machine
 from kapy.providers.kubeadm.controlplane.scope import v1beta1_conditions_of

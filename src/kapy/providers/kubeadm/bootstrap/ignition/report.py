@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
+
+from kapy._aio.dataclass import dataclass
 
 _VERBS: Final = ("is ", "has ", "must ", "cannot ")
 
