@@ -31,12 +31,16 @@ CONNECTIONS: Final = 16
 DISCOVERIES: Final = 16_000
 PATCHES: Final = 6_400
 STARTS: Final = 5
+TWO_PROCESSES: Final = "kapy, 2 processes"
 
 
 async def served() -> list[Row]:
-    """Rows of ours, and of the other one if there is one."""
-    async with _server() as (document, pid):
-        rows = await _load({**document, "pids": [pid], "where": "kapy"})
+    """Rows of ours, from one process and from two, and of the other one if there is one."""
+    rows = []
+    for processes, where in ((1, "kapy"), (2, TWO_PROCESSES)):
+        async with _server(processes) as (document, pid):
+            pids = [pid, *_descendants(pid)]
+            rows += await _load({**document, "pids": pids, "where": where})
     if peer := os.environ.get(PEER_URL):
         pids = [int(part) for part in os.environ.get(PEER_PIDS, "").split()]
         rows += await _load({"server": peer, "ca": "", "pids": pids, "where": "peer"})
@@ -59,12 +63,13 @@ async def _load(document: Document) -> list[Row]:
 
 
 @asynccontextmanager
-async def _server() -> AsyncIterator[tuple[Document, int]]:
+async def _server(processes: int = 1) -> AsyncIterator[tuple[Document, int]]:
     """Run an extension in a process of its own; yield its address and CA, and its process ID."""
     with tempfile.TemporaryDirectory() as folder:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "kapy.cli.main", "extension", "serve"),
             *("benchmarks.patching_extension:extension", "--port", "0", "--tls-dir", folder),
+            *("--processes", str(processes)),
             stderr=PIPE,
         )
         assert process.stderr is not None
@@ -79,6 +84,13 @@ async def _server() -> AsyncIterator[tuple[Document, int]]:
         finally:
             process.terminate()
             await process.wait()
+
+
+def _descendants(pid: int) -> list[int]:
+    """The processes that a process has started, and those that they have."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    pids = [int(child) for child in children]
+    return [*pids, *(item for child in pids for item in _descendants(child))]
 
 
 def measured(document: Document) -> list[Row]:

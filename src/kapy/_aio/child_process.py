@@ -36,11 +36,13 @@ class ChildProcess:
         stdin: int | None = asyncio.subprocess.DEVNULL,
         stdout: int | IO[bytes] | None = None,
         stderr: int | IO[bytes] | None = None,
+        descriptors: Sequence[int] = (),
         patience: float = PATIENCE,
     ) -> ChildProcess:
-        """Start a program. patience: seconds between SIGTERM and SIGKILL when it is stopped.
+        """Start a program.
 
-        Raises OSError if there is no such program.
+        descriptors: those that it inherits. patience: seconds between SIGTERM and SIGKILL when it
+        is stopped. Raises OSError if there is no such program.
         """
         path = (os.environ if environment is None else environment).get("PATH")
         if shutil.which(command[0], path=path) is None:
@@ -55,7 +57,7 @@ class ChildProcess:
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
-                pass_fds=[reading],
+                pass_fds=[reading, *descriptors],
                 start_new_session=True,
             )
         except BaseException:

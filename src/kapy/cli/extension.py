@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 import click
 import msgspec
 
+from kapy._aio.dataclass import dataclass
 from kapy.cli.flags import command, original_arguments
+from kapy.cli.process_count import ProcessCount
 
 if TYPE_CHECKING:
+    from kapy.apps.extension_server.process_config import ProcessConfig
     from kapy.apps.https.certificate import Certificate
+    from kapy.apps.settings import Processes
     from kapy.hooks.application import Application
 
 _ALL_ADDRESSES: Final = frozenset({"0.0.0.0", "::"})
@@ -30,6 +34,7 @@ class ServeOptions:
     input to stop the process.
     """
 
+    target: str
     host: str
     port: int
     folder: Path
@@ -38,7 +43,27 @@ class ServeOptions:
     kubeconfig: str
     register_as: str
     client_ca: Path | None
+    log_calls: bool
+    processes: int
     plane: IO[bytes] | None
+
+    @property
+    def config(self) -> ProcessConfig:
+        """The configuration of a process that serves."""
+        import logging
+
+        from kapy.apps.extension_server.process_config import ProcessConfig
+
+        names = {*(self.names or (self.host,)), self.host, "localhost"} - _ALL_ADDRESSES
+        return ProcessConfig(
+            target=self.target,
+            folder=str(self.folder),
+            names=sorted(names),
+            secret=self.secret,
+            kubeconfig=self.kubeconfig,
+            client_ca=str(self.client_ca or ""),
+            log_level=logging.INFO if self.log_calls else logging.WARNING,
+        )
 
 
 @command()
@@ -81,6 +106,14 @@ class ServeOptions:
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="PEM file of an authority: only clients with a certificate of it are answered.",
 )
+@click.option(
+    "--processes",
+    type=ProcessCount(),
+    default="1",
+    show_default=True,
+    help="Processes that serve the extension at the same port, each with a state of its own; auto: "
+    "one for each core.",
+)
 @click.option("--log-calls", is_flag=True, help="Write a line to standard error for each call.")
 @click.option(
     "--reload", is_flag=True, help="Restart the server whenever one of its Python files changes."
@@ -96,6 +129,7 @@ def serve(
     names: tuple[str, ...],
     register_as: str,
     client_ca: Path | None,
+    processes: Processes,
     log_calls: bool,
     reload: bool,
     for_plane: bool,
@@ -106,23 +140,34 @@ def serve(
     runs, unless the folder or the Secret has one already; then that is loaded again when it
     changes.
     """
-    from kapy.apps.extension_server.loading import application_at
+    from kapy._aio.cores import usable_cores
     from kapy.cli.log_lines import log_to_stderr
 
     if tls_dir and tls_secret:
         raise click.UsageError("--tls-dir and --tls-secret contradict each other")
+    if tls_secret and not all(tls_secret.partition("/")):
+        raise click.UsageError(f'--tls-secret is "{tls_secret}", not NAMESPACE/NAME')
     if reload:
         asyncio.run(_reload(place, host, port))
         return
     log_to_stderr(int(log_calls))
     stream = _reserve_stdout() if for_plane else None
-    application = application_at(place)
-    folder = Path(tls_dir or ".kapy-extension")
     options = ServeOptions(
-        host, port, folder, names, tls_secret, kubeconfig, register_as, client_ca, stream
+        target=place,
+        host=host,
+        port=port,
+        folder=Path(tls_dir or ".kapy-extension"),
+        names=names,
+        secret=tls_secret,
+        kubeconfig=kubeconfig,
+        register_as=register_as,
+        client_ca=client_ca,
+        log_calls=log_calls,
+        processes=usable_cores() if processes == "auto" else processes,
+        plane=stream,
     )
     # Not on uvloop: TLS with answers as short as these takes a fifth less without it.
-    asyncio.run(_serve(application, options))
+    asyncio.run(_serve(options) if options.processes == 1 else _serve_in_processes(options))
 
 
 async def _reload(place: str, host: str, port: int) -> None:
@@ -156,27 +201,48 @@ def _free_port(host: str) -> int:
         return int(value.getsockname()[1])
 
 
-async def _serve(application: Application, options: ServeOptions) -> None:
+async def _serve(options: ServeOptions) -> None:
+    from kapy.apps.extension_server.loading import application_at
+    from kapy.apps.extension_server.process_config import certificate_of
     from kapy.apps.extension_server.serving import serve_extension
     from kapy.cli.signals import handle_stop_signals
 
-    host = options.host
-    called = options.names or (host,)
-    names = {*called, host, "localhost"} - _ALL_ADDRESSES
+    application = application_at(options.target)
     async with AsyncExitStack() as stack:
-        certificate = await _certificate(stack, options, names)
-        _, bound = await stack.enter_async_context(
+        certificate = await certificate_of(options.config, stack)
+        _, port = await stack.enter_async_context(
             serve_extension(
-                application, certificate, host=host, port=options.port, client_ca=options.client_ca
+                application,
+                certificate,
+                host=options.host,
+                port=options.port,
+                client_ca=options.client_ca,
             )
         )
-        url = f"https://{f'[{called[0]}]' if ':' in called[0] else called[0]}:{bound}"
-        if options.register_as:
-            _print_manifest(options, url, certificate)
-        if options.plane is None:
-            _report_ready(application, url, options)
+        _report_ready(options, _handlers(application), certificate, port)
         with handle_stop_signals() as stop:
             await stop.wait()
+
+
+async def _serve_in_processes(options: ServeOptions) -> None:
+    from random import Random
+
+    from kapy.apps.extension_server.processes import serve_in_processes
+    from kapy.cli.signals import StartCancelled, handle_stop_signals
+
+    serving = serve_in_processes(
+        options.config, options.processes, host=options.host, port=options.port, random=Random()
+    )
+    with handle_stop_signals() as stop, suppress(StartCancelled):
+        async with AsyncExitStack() as stack:
+            async with stop.start("the extension"):
+                running = await stack.enter_async_context(serving)
+            _report_ready(options, running.handlers, running.certificate, running.port)
+            await stop.wait()
+
+
+def _handlers(application: Application) -> list[str]:
+    return [f"{route.hook.name}: {route.name}" for route in application.extension.routes]
 
 
 def _reserve_stdout() -> IO[bytes]:
@@ -186,34 +252,21 @@ def _reserve_stdout() -> IO[bytes]:
     return plane
 
 
-async def _certificate(
-    stack: AsyncExitStack, options: ServeOptions, names: set[str]
-) -> Certificate:
-    from kapy._aio.clock import system_clock
-    from kapy.apps.https.certificate import certificate_in
-
-    if not options.secret:
-        return await certificate_in(options.folder, sorted(names), system_clock)
-    from random import Random
-
-    from kapy.apps.https.shared_certificate import SharedCertificate
-    from kapy.hooks.clusters import management_cluster
-    from kapy.kube import Key
-
-    namespace, _, name = options.secret.partition("/")
-    if not namespace or not name:
-        raise click.UsageError(f'--tls-secret is "{options.secret}", not NAMESPACE/NAME')
-    client = await stack.enter_async_context(management_cluster(options.kubeconfig))
-    shared = SharedCertificate(client, Key(namespace, name), names, system_clock, Random())
-    await shared.make_valid()
-    return shared
-
-
-def _report_ready(application: Application, url: str, options: ServeOptions) -> None:
-    for route in application.extension.routes:
-        click.echo(f"{route.hook.name}: {route.name}", err=True)
+def _report_ready(
+    options: ServeOptions, handlers: Sequence[str], certificate: Certificate, port: int
+) -> None:
+    """Print that the extension is served, and how it is registered."""
+    name = options.names[0] if options.names else options.host
+    url = f"https://{f'[{name}]' if ':' in name else name}:{port}"
+    if options.register_as:
+        _print_manifest(options, url, certificate)
+    if options.plane is not None:
+        return
+    for handler in handlers:
+        click.echo(handler, err=True)
     where = f"the Secret {options.secret}" if options.secret else str(options.folder)
-    click.echo(f"serving at {url} with a certificate in {where}; Ctrl-C ends it", err=True)
+    several = f" from {options.processes} processes" if options.processes > 1 else ""
+    click.echo(f"serving at {url}{several} with a certificate in {where}; Ctrl-C ends it", err=True)
 
 
 def _print_manifest(options: ServeOptions, url: str, certificate: Certificate) -> None:

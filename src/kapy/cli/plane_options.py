@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from kapy._aio.dataclass import dataclass
 from kapy.apps.settings import (
     DEFAULT_PORT,
     LOOPBACK,
@@ -19,7 +20,7 @@ from kapy.apps.settings import (
     Processes,
     RunPods,
 )
-from kapy.kube.digits import parse_digits
+from kapy.cli.process_count import ProcessCount
 
 if TYPE_CHECKING:
     from kapy.apiserver.request.limits.max_in_flight import Limits
@@ -92,36 +93,11 @@ def plane_options(command: F) -> F:
     return command
 
 
-class _ProcessCount(click.ParamType[Processes]):
-    """A number of processes, or `auto`. least: the least number."""
-
-    name = "auto|N"
-
-    def __init__(self, least: int) -> None:
-        self._least = least
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Processes:
-        """Return the number. Fails for what is none."""
-        if value == "auto":
-            return "auto"
-        number = parse_digits(str(value))
-        if number is not None and self._least <= number <= MOST_PROCESSES:
-            return number
-        return self.fail(
-            f"{value!r} is neither auto nor a number from {self._least} to {MOST_PROCESSES}",
-            param,
-            ctx,
-        )
-
-
-MOST_PROCESSES: Final = 64
-
-
 def processes_option(command: F) -> F:
     """The option for the number of processes."""
     return click.option(
         "--processes",
-        type=_ProcessCount(least=1),
+        type=ProcessCount(),
         default="1",
         show_default=True,
         help="Processes that the controllers of clusters run in, this one included; auto: as many "
@@ -133,7 +109,7 @@ def api_processes_option(command: F) -> F:
     """The option for the number of processes that serve the API server."""
     return click.option(
         "--api-processes",
-        type=_ProcessCount(least=0),
+        type=ProcessCount(least=0),
         default="0",
         show_default=True,
         help="Processes beside this one that serve the API server over the network; 0: this one "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
@@ -65,11 +65,16 @@ _log = logging.getLogger(__name__)
 
 
 class Application:
-    """The ASGI application of one extension."""
+    """The ASGI application of one extension.
+
+    complete_metrics: returns the metrics of all processes that serve the extension; None if this is
+    the only one.
+    """
 
     def __init__(self, extension: Extension) -> None:
         self.extension = extension
         self.ready = True
+        self.complete_metrics: Callable[[], Awaitable[Iterable[Metric]]] | None = None
         self._served = ExtensionMetrics()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,13 +85,18 @@ class Application:
             body = await read_body(receive, MAX_BODY) if method == "POST" else b""
             await send_reply(send, *await self.answer(method, path, body))
 
+    def collect(self) -> Iterable[Metric]:
+        """Return the metric families of this process (`kapy.kube.prometheus.Collector`)."""
+        return self._served.collect()
+
     def answer_at_once(self, method: str, path: str, body: bytes) -> Answer | None:
         """Return the answer to a request that needs no handler, else None.
 
         body: at most one byte more than `MAX_BODY` has to be read.
         """
         if method == "GET":
-            return self._built_in_reply(path)
+            gathers = path == "/metrics" and self.complete_metrics is not None
+            return None if gathers else self._built_in_reply(path)
         if method != "POST":
             return 405, _JSON, _failure_status(f"hooks are called with POST, not with {method}")
         answered = self.extension.answer_at_once(path, body)
@@ -100,6 +110,8 @@ class Application:
         at_once = self.answer_at_once(method, path, body)
         if at_once is not None:
             return at_once
+        if method == "GET" and self.complete_metrics is not None:
+            return 200, _METRICS, text_of(list(await self.complete_metrics()))
         now = asyncio.get_running_loop().time
         started = now()
         answered = await self.extension.answer(path, body)
@@ -114,7 +126,7 @@ class Application:
         if path == "/readyz":
             return (200, _TEXT, b"ok") if self.ready else (503, _TEXT, b"stopping")
         if path == "/metrics":
-            return 200, _METRICS, text_of(list(self._served.collect()))
+            return 200, _METRICS, text_of(list(self.collect()))
         return _nothing(path)
 
     def _note(self, answered: AnsweredRequest, seconds: float) -> None:

@@ -8,7 +8,8 @@ import logging
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
-from typing import Final, NoReturn
+from functools import partial
+from typing import Any, Final, NoReturn
 
 from kapy.apiserver.serving.connection_limit import (
     TELL_SECONDS,
@@ -31,6 +32,8 @@ _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.
 
 Admit = Callable[[socket.socket, Connection], Awaitable[None]]
 """Creates a connection from an accepted socket; returns when the handshake is done."""
+Accept = Callable[[], Awaitable[tuple[socket.socket, Any]]]
+"""Waits for a connection; returns its socket and the address of its peer. Raises OSError."""
 
 
 class _AcceptedSocket(socket.socket):
@@ -56,11 +59,15 @@ class Acceptor:
 
     async def accept(self, listening: socket.socket, admit: Admit) -> NoReturn:
         """Accept connections until cancelled; existing connections stay open."""
-        loop = asyncio.get_running_loop()
+        accept = partial(asyncio.get_running_loop().sock_accept, listening)
+        await self.accept_from(accept, admit)
+
+    async def accept_from(self, accept: Accept, admit: Admit) -> NoReturn:
+        """Accept connections of a source until cancelled; existing connections stay open."""
         async with asyncio.TaskGroup() as group:
             while True:
                 try:
-                    accepted, address = await loop.sock_accept(listening)
+                    accepted, address = await accept()
                 except OSError as error:
                     await self._wait_out(error)
                     continue

@@ -7,7 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from uvicorn import Config, Server
 
@@ -39,6 +39,45 @@ class Application(Protocol):
         """The ASGI 3 entry point."""
 
 
+class Source(Protocol):
+    """Where connections come from: a listening socket, or another process that passes them."""
+
+    async def accept(self) -> tuple[socket.socket, Any]:
+        """Wait for a connection; return its socket and the address of its peer. Raises OSError."""
+
+    def close(self) -> None:
+        """Accept no more connections."""
+
+
+class Listener:
+    """A listening socket."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self.socket = listening
+
+    @classmethod
+    def bind(cls, host: str, port: int, flags: str) -> Listener:
+        """Listen on an address. flags: the flags that select another one, for errors.
+
+        Raises NoAddress.
+        """
+        return cls(_bind(host, port, flags))
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The host and the port."""
+        host, port = self.socket.getsockname()[:2]
+        return host, port
+
+    async def accept(self) -> tuple[socket.socket, Any]:
+        """Implements `Source`."""
+        return await asyncio.get_running_loop().sock_accept(self.socket)
+
+    def close(self) -> None:
+        """Implements `Source`: new connections are refused."""
+        self.socket.close()
+
+
 @asynccontextmanager
 async def serve(
     application: Application,
@@ -59,19 +98,32 @@ async def serve(
     """
     if client_ca is not None:
         require_clients_of(client_ca, certificate)
-    listening = _bind(host, port, flags)
+    listener = Listener.bind(host, port, flags)
+    async with serve_connections(application, certificate, listener, protocol=protocol):
+        yield listener.address
+
+
+@asynccontextmanager
+async def serve_connections(
+    application: Application,
+    certificate: Certificate,
+    source: Source,
+    *,
+    protocol: Protocols = HTTPProtocol,
+) -> AsyncIterator[None]:
+    """As `serve`, for the connections of a source, which is closed at the end."""
     server = _Server(_config(application, certificate, protocol))
     async with asyncio.TaskGroup() as group:
         renewal = group.create_task(certificate.keep())
         served = group.create_task(server.serve(sockets=[]))
-        accepting = group.create_task(server.accept(listening))
+        accepting = group.create_task(server.accept(source))
         try:
             await server.accepts.wait()
-            yield listening.getsockname()[:2]
+            yield
         finally:
             application.ready = False
             accepting.cancel()
-            listening.close()
+            source.close()
             server.should_exit = True
             await asyncio.wait([served])
             renewal.cancel()
@@ -88,10 +140,10 @@ class _Server(Server):
     def capture_signals(self) -> Iterator[None]:
         yield
 
-    async def accept(self, listening: socket.socket) -> None:
+    async def accept(self, source: Source) -> None:
         """Accept connections until cancelled."""
         await self.accepts.wait()
-        await Acceptor().accept(listening, self.admit)
+        await Acceptor().accept_from(source.accept, self.admit)
 
     async def admit(self, sock: socket.socket, connection: Connection) -> None:
         """Serve an accepted socket."""

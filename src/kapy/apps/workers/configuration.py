@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -10,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from kapy._aio.clock import Clock
+from kapy._aio.cores import usable_cores
 from kapy.apps.settings import ControllerConfig, Processes
 from kapy.client.client import Client
 from kapy.engine.leadership import LeaderElectionConfig
@@ -57,12 +57,6 @@ class WorkerConfig(msgspec.Struct, kw_only=True):
 def process_count(processes: Processes) -> int:
     """Return how many processes a plane has at most."""
     return min(usable_cores(), AUTO_PROCESSES) if processes == "auto" else processes
-
-
-def usable_cores() -> int:
-    """Return the number of cores that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)  # Linux
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
 def worker_name(slot: int) -> str:

@@ -48,6 +48,19 @@ def metrics_reply(families: Iterable[Metric]) -> Reply:
     return Reply(200, msgspec.json.encode(body))
 
 
+def decode_families(body: bytes) -> list[Metric]:
+    """Return the families of a `metrics_reply`."""
+    from prometheus_client.core import Metric
+
+    metrics = []
+    for family in msgspec.json.decode(body, type=list[_Family]):
+        metric = Metric(family.name, family.help, family.type)
+        for sample in family.samples:
+            metric.add_sample(sample.name, sample.labels, sample.value)
+        metrics.append(metric)
+    return metrics
+
+
 async def merge_metrics(
     own: Iterable[Metric], workers: Sequence[tuple[str, Channel]]
 ) -> list[Metric]:

@@ -11,16 +11,18 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from kapy._aio.clock import Clock
+from kapy._aio.dataclass import dataclass
 from kapy._aio.services import run_together
 from kapy.apps.pidfile import WorkerRecord
 from kapy.apps.workers.channel import Channel
 from kapy.apps.workers.configuration import LEASE, WorkerConfig, encode
 from kapy.apps.workers.launching import Launch, Launched, launch_process
+from kapy.apps.workers.logs import write_log
 from kapy.apps.workers.requests import WorkerRequests
 from kapy.apps.workers.targets import LOG, PROBE, PUBLISHED, READY, SERVER
 from kapy.client.client import Client
@@ -187,8 +189,7 @@ class _Worker:
             self._change(state="running", pid=value)
             log.info("%s runs (process %d)", self.record.name, value)
         elif name == LOG:
-            level, logger, message = value
-            logging.getLogger(logger).log(level, "%s: %s", self.record.name, message)
+            write_log(self.record.name, value)
 
     async def _release_lease(self) -> None:
         """Release the Lease of the process that has ended: nobody need wait for it."""

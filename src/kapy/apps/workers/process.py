@@ -21,11 +21,11 @@ from kapy.apps.transports import over_network, with_url_override
 from kapy.apps.workers.channel import Channel
 from kapy.apps.workers.clusters import RemoteClusters
 from kapy.apps.workers.configuration import WorkerConfig, decode, shards_of, worker_terms
+from kapy.apps.workers.logs import log_over
 from kapy.apps.workers.metrics import metrics_reply
 from kapy.apps.workers.targets import (
     API,
     CONFIGURATION,
-    LOG,
     METRICS,
     PROBE,
     PUBLISHED,
@@ -91,7 +91,7 @@ class Worker:
         channel.connection = await Frames.open(end, channel.receive, channel.lose)
         try:
             config = await self.configuration()
-            _log_over(channel, config.log_level)
+            log_over(channel, config.log_level)
             with collect_less_often():
                 await self.work(config, system_clock, Random())
         except BaseExceptionGroup as failures:
@@ -185,24 +185,3 @@ def _log_end(error: BaseException) -> int:
     unexpected = None if isinstance(error, KapyError) else error
     log.error("%s", error or type(error).__name__, exc_info=unexpected)
     return 1
-
-
-def _log_over(channel: Channel, level: int) -> None:
-    """Let the plane write what is logged here."""
-    root = logging.getLogger()
-    root.handlers[:] = [_ChannelHandler(channel)]
-    root.setLevel(level)
-    logging.getLogger("asyncio").setLevel(max(level, logging.WARNING))
-
-
-class _ChannelHandler(logging.Handler):
-    """Sends records to the plane."""
-
-    def __init__(self, channel: Channel) -> None:
-        super().__init__()
-        self._channel = channel
-        self.setFormatter(logging.Formatter("%(message)s"))
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Send one record, with its traceback."""
-        self._channel.notify(LOG, [record.levelno, record.name, self.format(record)])
