@@ -8,6 +8,7 @@ import inspect
 import pickle
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, field
+from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar
 
 import pytest
@@ -136,7 +137,7 @@ def behaviour(kind: Any, name: str) -> list[Any]:
     ]
     instances = []
     for positional, keywords in ARGUMENTS[name]:
-        instance = outcome(lambda p=positional, k=keywords: kind(*p, **k))
+        instance = outcome(partial(kind, *positional, **keywords))
         if isinstance(instance, str):
             seen.append(instance)
         else:
@@ -146,13 +147,13 @@ def behaviour(kind: Any, name: str) -> list[Any]:
         seen.append(copy.deepcopy(instance) == instance)
         seen.append(dataclasses.asdict(copy.copy(instance)))
         if name != "Identity":  # its hash is its address
-            seen.append(outcome(lambda i=instance: hash(i)))
+            seen.append(outcome(partial(hash, instance)))
         # Python 3.11's own class of a frozen one with slots fails to refuse other names.
         is_fixed = "__slots__" in kind.__dict__ and kind.__dataclass_params__.frozen
         for attribute in ("name",) if is_fixed else ("name", "other"):
             changed = copy.deepcopy(instance)
-            seen.append(outcome(lambda i=changed, a=attribute: setattr(i, a, "z")))
-            seen.append(outcome(lambda i=changed, a=attribute: delattr(i, a)))
+            seen.append(outcome(partial(setattr, changed, attribute, "z")))
+            seen.append(outcome(partial(delattr, changed, attribute)))
     seen += [[one == other for other in instances] for one in instances]
     seen.append([instance == 5 for instance in instances])
     return seen

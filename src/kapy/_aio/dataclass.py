@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
@@ -26,7 +26,6 @@ else:
 
 __all__ = ["dataclass"]
 
-C = TypeVar("C", bound=type[Any])
 Build = Callable[[type[Any]], Callable[..., Any]]
 
 _FIELDS: Final = "__dataclass_fields__"
@@ -65,14 +64,16 @@ class _Lazy:
         return there.__get__(instance, owner)
 
 
-def _process(cls: C, params: dict[str, Any]) -> C:
+def _process(cls: type[Any], params: dict[str, Any]) -> type[Any]:
     defined = frozenset(cls.__dict__)
     is_derived = any(_FIELDS in base.__dict__ for base in cls.__mro__[1:])
     if is_derived or not _SUPPORTED.issuperset(params) or not cls.__doc__:
-        return dataclasses.dataclass(**params)(cls)
+        result: type[Any] = dataclasses.dataclass(**params)(cls)
+        return result
     frozen, eq = params.get("frozen", False), params.get("eq", True)
     slots, kw_only = params.get("slots", False), params.get("kw_only", False)
-    cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)  # type: ignore[assignment]
+    without = {"init": False, "repr": False, "eq": False}
+    cls = dataclasses.dataclass(**without, slots=slots, kw_only=kw_only)(cls)
     settings = getattr(cls, _PARAMS)
     settings.init, settings.repr, settings.eq, settings.frozen = True, True, eq, frozen
     _refuse_init_vars(cls)

@@ -12,7 +12,7 @@ import msgspec
 
 from kapy.kube import Document
 from kapy.kube.meta import O, read
-from kapy.kube.model import Model, bare_type, model_in
+from kapy.kube.model import Model, bare_type, model_in, struct_fields
 
 _ZEROS: Final[dict[Any, Any]] = {str: "", int: 0, bool: False, list: [], dict: {}}
 
@@ -30,7 +30,7 @@ def read_with_zeros(document: Document, kind: type[O]) -> O:
 def fill_zeros(document: Document, kind: type[Model]) -> Document:
     """Return the document with zeros for absent required fields, in its parts too."""
     whole = dict(document)
-    for field in msgspec.structs.fields(kind):
+    for field in struct_fields(kind):
         value = whole.get(field.encode_name)
         if value is None and field.required:
             value = _zero(field.type)

@@ -10,14 +10,13 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
-import msgspec
-
 from kapy.api.columns import Column
 from kapy.api.kinds import KINDS, STORED, Kind
 from kapy.api.names import CLUSTER_GROUP, Label
 from kapy.api.print_cache import load_or_print
 from kapy.kube import Document
 from kapy.kube.meta import Object
+from kapy.kube.model import struct_fields
 from kapy.kube.names import CRDS, Resource
 
 _PROVIDERS: Final[Mapping[str, str]] = {
@@ -186,7 +185,7 @@ def _fields(kind: type[Object], part: str) -> tuple[str, ...]:
     """Return the names of the fields of `spec` or `status`; none if the kind does not have that
     part.
     """
-    for field in msgspec.structs.fields(kind):
+    for field in struct_fields(kind):
         if field.name == part:
             inner: Any = getattr(field.type, "__origin__", field.type)  # without Annotated
             return tuple(inner.__struct_fields__)

@@ -51,6 +51,12 @@ def encode(model: Model) -> Document:
     return document
 
 
+struct_fields: Callable[[Any], tuple[msgspec.structs.FieldInfo, ...]] = cache(
+    msgspec.structs.fields
+)
+"""The fields of a Struct, whose annotations are evaluated once."""
+
+
 _Normalizer = Callable[[Document], None]
 
 
@@ -61,11 +67,9 @@ def _normalizers(kind: type[Model]) -> list[_Normalizer]:
     """
     tidiers: list[_Normalizer] = []
     itself = []
-    if counters := [
-        field.encode_name for field in msgspec.structs.fields(kind) if _is_written_zero(field)
-    ]:
+    if counters := [field.encode_name for field in struct_fields(kind) if _is_written_zero(field)]:
         tidiers.append(_add_zeros(counters))
-    for field in msgspec.structs.fields(kind):
+    for field in struct_fields(kind):
         inner = model_in(field.type)
         if inner is kind:
             itself.append(field)

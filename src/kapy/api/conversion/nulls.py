@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, get_args, get_origin
 
-import msgspec
-
-from kapy.kube.model import Model, bare_type
+from kapy.kube.model import Model, bare_type, struct_fields
 
 _ZEROS: Final[dict[Any, Any]] = {str: "", int: 0, bool: False, float: 0.0}
 
@@ -15,7 +13,7 @@ def without_nulls(node: Any, hint: Any) -> Any:
     """Return a copy of decoded JSON without its nulls. hint: the type that it is decoded to."""
     hint = bare_type(hint)
     if isinstance(node, dict) and _is_part(hint):
-        types = {field.encode_name: field.type for field in msgspec.structs.fields(hint)}
+        types = {field.encode_name: field.type for field in struct_fields(hint)}
         return {
             key: without_nulls(value, types[key])
             for key, value in node.items()

@@ -40,7 +40,7 @@ from msgspec import NODEFAULT
 from kapy.api.conversion.nulls import without_nulls
 from kapy.kube import Document
 from kapy.kube.duration import canonical as duration
-from kapy.kube.model import Model, bare_type, model_in
+from kapy.kube.model import Model, bare_type, model_in, struct_fields
 from kapy.kube.quantity import canonical as quantity
 
 _ITSELF: Final = ForwardRef("ITSELF")
@@ -116,7 +116,7 @@ def shape_of(kind: type[Model]) -> type[Model]:
     fields = []
     forms = {}
     omitted = set()
-    for field in msgspec.structs.fields(kind):
+    for field in struct_fields(kind):
         if field.name == "metadata" and hasattr(kind, "RESOURCE"):
             continue  # carried over unchanged
         rules = _rules(hints[field.name])
@@ -206,7 +206,7 @@ def _nested_parts(shape: Any) -> Iterator[tuple[str, Any, Any, bool]]:
     """Yield the fields that hold Structs: name, Struct, whether it is a list or map of them, and
     whether an empty one is left out.
     """
-    for field in msgspec.structs.fields(shape):
+    for field in struct_fields(shape):
         if (nested := model_in(field.type)) is not None:
             omitted = field.encode_name in shape.__omitted__
             yield field.encode_name, nested, get_origin(bare_type(field.type)), omitted

@@ -24,7 +24,7 @@ from kapy.api.older.fields import (
 )
 from kapy.kube import Document
 from kapy.kube.meta import Object
-from kapy.kube.model import Model, rules
+from kapy.kube.model import Model, rules, struct_fields
 
 _ITSELF: Final = "ITSELF"
 """Stands for the Struct that is being built, in its own fields."""
@@ -63,7 +63,7 @@ def fields_of(newest: type[Any]) -> Fields:
         field.name: Field(
             field.encode_name, hints[field.name], field.default, field.default_factory
         )
-        for field in msgspec.structs.fields(newest)
+        for field in struct_fields(newest)
     }
 
 

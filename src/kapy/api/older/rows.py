@@ -15,7 +15,7 @@ from kapy.api.older.difference import Downgrade, Place, Row, Upgrade
 from kapy.api.older.documents import bool_to_pointer, int_to_pointer, pop_at, put, put_at
 from kapy.api.older.fields import Field, Fields, camel_case, optional_field, plain, without_none
 from kapy.kube import Document
-from kapy.kube.model import Model, rules
+from kapy.kube.model import Model, rules, struct_fields
 
 _BOUNDS: Final = ("minItems", "minimum", "maximum", "x-kubernetes-list-type")
 
@@ -74,7 +74,7 @@ def inline(part: type[Model]) -> Row:
         field.name: Field(
             field.encode_name, hints[field.name], field.default, field.default_factory
         )
-        for field in msgspec.structs.fields(part)
+        for field in struct_fields(part)
     }
     return Row(lambda fields: fields | new)
 

@@ -98,12 +98,15 @@ class ServingProcesses:
 
     async def start(self) -> None:
         """Start all processes. Raises NotServed."""
-        try:
+        # All are waited for, because a process whose start is cancelled would be left to itself.
+        starts = [process.start() for process in self._processes]
+        results = await asyncio.gather(*starts, return_exceptions=True)
+        failures = [result for result in results if isinstance(result, BaseException)]
+        if failures:
             async with asyncio.TaskGroup() as group:
                 for process in self._processes:
-                    group.create_task(process.start())
-        except* NotServed as failed:
-            raise failed.exceptions[0] from None
+                    group.create_task(process.stop())
+            raise failures[0]
 
     async def run(self) -> None:
         """Start processes again that have ended, until cancelled; then stop all, when they have
@@ -211,7 +214,11 @@ class _Process:
                     self._backoff.reset()
                 await self._restart_later(reason)
         finally:
-            await self._end(self.channel, self.sender)
+            await self.stop()
+
+    async def stop(self) -> None:
+        """Stop the process, which finishes its calls."""
+        await self._end(self.channel, self.sender)
 
     async def _restart_later(self, reason: str) -> None:
         seconds = self._backoff.next()
@@ -283,7 +290,7 @@ class _Process:
         """Wait for the end of the process; return a sentence about it."""
         assert self._process is not None
         code = await self._process.wait()
-        await self._end(self.channel, self.sender)
+        await self.stop()
         return _end_reason(code)
 
     async def _end(self, channel: Channel | None, sender: SocketSender | None) -> None:

@@ -17,8 +17,6 @@ from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Bootstrap, Machine, MachineSpec
 from kapy.kube import Document
 from kapy.kube.meta import ObjectMeta
-from kapy.providers.kubeadm.controlplane.loop import max_surge
-from kapy.providers.kubeadm.controlplane.uptodate import outdated
 from kapy.sdk import pick_fewest
 from kapy.sdk.machine_control_plane import failure_domains, select_for_deletion
 
@@ -67,17 +65,13 @@ def forecast(
     `LONGEST`."""
     there = [item for item in machines if not item.deleting]
     result = Forecast()
-    for machine in there:
-        name = machine.metadata.name
-        config, infra = belongings.configs.get(name), belongings.infrastructure.get(name)
-        if why := outdated(kcp, machine, config, infra, now):
-            result.outdated[name] = why.messages
-            result.may_update_in_place = result.may_update_in_place or why.may_be_updated
+    if there:
+        _compare(result, kcp, there, belongings, now)
     old = [item for item in there if item.metadata.name in result.outdated]
     wanted = 1 if kcp.spec.replicas is None else kcp.spec.replicas
     domains = failure_domains(cluster)
     while (old or len(there) != wanted) and len(result.steps) < MAX_STEPS:
-        if len(there) < (wanted + max_surge(kcp) if old else wanted):
+        if len(there) < (wanted + _max_surge(kcp) if old else wanted):
             there.append(_new(cluster, there, old, domains))
             result.steps.append(Step())
             continue
@@ -87,6 +81,31 @@ def forecast(
         old = [item for item in old if item is not leaving]
         result.steps.append(Step(leaving.metadata.name))
     return result
+
+
+def _compare(
+    result: Forecast,
+    kcp: KubeadmControlPlane,
+    machines: Sequence[Machine],
+    belongings: OwnedObjects,
+    now: datetime,
+) -> None:
+    """Find out which Machines are outdated, and why."""
+    # Imported here, because a plan of new clusters has no Machines to compare.
+    from kapy.providers.kubeadm.controlplane.uptodate import outdated
+
+    for machine in machines:
+        name = machine.metadata.name
+        config, infra = belongings.configs.get(name), belongings.infrastructure.get(name)
+        if why := outdated(kcp, machine, config, infra, now):
+            result.outdated[name] = why.messages
+            result.may_update_in_place = result.may_update_in_place or why.may_be_updated
+
+
+def _max_surge(kcp: KubeadmControlPlane) -> int:
+    from kapy.providers.kubeadm.controlplane.loop import max_surge
+
+    return max_surge(kcp)
 
 
 def _new(
