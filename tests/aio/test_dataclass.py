@@ -19,8 +19,8 @@ T = TypeVar("T")
 MADE: list[str] = []
 
 
-def classes(decorate: Callable[..., Any]) -> dict[str, Any]:
-    """Classes of all forms that kapy has, under one decorator."""
+def plain_classes(decorate: Callable[..., Any]) -> dict[str, Any]:
+    """Classes of the forms that kapy has, under one decorator."""
 
     @decorate
     class Plain:
@@ -55,6 +55,12 @@ def classes(decorate: Callable[..., Any]) -> dict[str, Any]:
 
         value: T
         more: list[T] = field(default_factory=list)
+
+    return {kind.__name__: kind for kind in (Plain, Fixed, Open, Keywords)}
+
+
+def special_classes(decorate: Callable[..., Any]) -> dict[str, Any]:
+    """Classes with special settings and methods, under one decorator."""
 
     @decorate(frozen=True, slots=True, eq=False)
     class Identity:
@@ -99,10 +105,14 @@ def classes(decorate: Callable[..., Any]) -> dict[str, Any]:
 
         rank: int
 
-    return {name: kind for name, kind in locals().items() if isinstance(kind, type)}
+    return {kind.__name__: kind for kind in (Identity, Derived, Own, Without, Ordered)}
 
 
-OURS, STANDARD = classes(dataclass), classes(dataclasses.dataclass)
+OURS = {**plain_classes(dataclass), **special_classes(dataclass)}
+STANDARD = {
+    **plain_classes(dataclasses.dataclass),
+    **special_classes(dataclasses.dataclass),
+}
 ARGUMENTS: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "Plain": [(("a",), {}), (("a", 3), {}), (("b",), {"count": 4}), ((), {}), ((1, 2, 3), {})],
     "Fixed": [(("a",), {}), (("a", {"x": "y"}), {}), (("a",), {"count": 2}), ((), {"name": "b"})],
@@ -125,8 +135,8 @@ def outcome(call: Callable[[], Any]) -> Any:
 
 
 def behaviour(kind: Any, name: str) -> list[Any]:
-    """What can be seen of a class and its instances."""
-    seen: list[Any] = [
+    """Return all that distinguishes a class and its instances from others."""
+    results: list[Any] = [
         str(inspect.signature(kind)),
         kind.__match_args__,
         [(item.name, item.type) for item in dataclasses.fields(kind)],
@@ -139,24 +149,24 @@ def behaviour(kind: Any, name: str) -> list[Any]:
     for positional, keywords in ARGUMENTS[name]:
         instance = outcome(partial(kind, *positional, **keywords))
         if isinstance(instance, str):
-            seen.append(instance)
+            results.append(instance)
         else:
             instances.append(instance)
     for instance in instances:
-        seen += [repr(instance), dataclasses.asdict(instance), isinstance(instance, kind)]
-        seen.append(copy.deepcopy(instance) == instance)
-        seen.append(dataclasses.asdict(copy.copy(instance)))
+        results += [repr(instance), dataclasses.asdict(instance), isinstance(instance, kind)]
+        results.append(copy.deepcopy(instance) == instance)
+        results.append(dataclasses.asdict(copy.copy(instance)))
         if name != "Identity":  # its hash is its address
-            seen.append(outcome(partial(hash, instance)))
+            results.append(outcome(partial(hash, instance)))
         # Python 3.11's own class of a frozen one with slots fails to refuse other names.
         is_fixed = "__slots__" in kind.__dict__ and kind.__dataclass_params__.frozen
         for attribute in ("name",) if is_fixed else ("name", "other"):
             changed = copy.deepcopy(instance)
-            seen.append(outcome(partial(setattr, changed, attribute, "z")))
-            seen.append(outcome(partial(delattr, changed, attribute)))
-    seen += [[one == other for other in instances] for one in instances]
-    seen.append([instance == 5 for instance in instances])
-    return seen
+            results.append(outcome(partial(setattr, changed, attribute, "z")))
+            results.append(outcome(partial(delattr, changed, attribute)))
+    results += [[item == other for other in instances] for item in instances]
+    results.append([instance == 5 for instance in instances])
+    return results
 
 
 @pytest.mark.parametrize("name", OURS)

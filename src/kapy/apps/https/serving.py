@@ -40,7 +40,7 @@ class Application(Protocol):
 
 
 class Source(Protocol):
-    """Where connections come from: a listening socket, or another process that passes them."""
+    """A source of connections: a listening socket, or another process that passes them."""
 
     async def accept(self) -> tuple[socket.socket, Any]:
         """Wait for a connection; return its socket and the address of its peer. Raises OSError."""
