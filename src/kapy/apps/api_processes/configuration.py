@@ -8,12 +8,12 @@ from typing import Final
 
 import msgspec
 
+from kapy._aio.cores import usable_cores
 from kapy.apiserver.request.limits.max_in_flight import Limits
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving.connection_limit import process_limit
 from kapy.apps.credentials import Credentials
 from kapy.apps.settings import ApiProcessCount, Serving, Settings
-from kapy.apps.workers.configuration import usable_cores
 from kapy.kube.http import User
 
 CONFIGURATION: Final = "configuration"
