@@ -33,6 +33,11 @@ from tests.testing.conformance.behaviour.providers import template_of
 TAINT = {"key": "node.cloudprovider.kubernetes.io/uninitialized", "effect": "NoSchedule"}
 
 
+def v1beta1_statuses(document: Document) -> dict[str, str]:
+    legacy = document["status"]["deprecated"]["v1beta1"]["conditions"]
+    return {condition["type"]: condition["status"] for condition in legacy}
+
+
 @pytest.mark.parametrize("kinds", [DEV, DOCKER], ids=["DevMachine", "DockerMachine"])
 async def test_a_control_plane_machine_becomes_a_node(kinds: Kinds) -> None:
     async with playing(kinds) as stage:
@@ -139,6 +144,7 @@ async def test_a_machine_reports_its_progress() -> None:
             "Running bootstrap command [ runcmd[1] ] (3 of 4)",
         )
         assert is_provisioned(document)
+        assert v1beta1_statuses(document) == {"ContainerProvisioned": "True", "Ready": "True"}
 
 
 async def test_a_failed_command_is_shown_and_not_tried_again() -> None:
@@ -332,6 +338,7 @@ async def test_a_killed_container_is_reported_and_not_replaced() -> None:
         document = await stage.until("worker-0", lambda value: status(value, "Ready") == "False")
         text = "Container blue-worker-0 is not running anymore"
         assert conditions(document)["ContainerProvisioned"] == ("False", "NotProvisioned", text)
+        assert v1beta1_statuses(document) == {"ContainerProvisioned": "False", "Ready": "False"}
         assert is_provisioned(document)
         assert document["status"]["addresses"]
         assert stage.engine.diary.count("create blue-worker-0") == 1

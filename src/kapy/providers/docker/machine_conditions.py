@@ -21,6 +21,13 @@ _WAITS: Final[Mapping[str, str]] = {
     ConditionType.PRELOADED_IMAGES_READY: Reason.WAITING_FOR_CONTAINER,
     ConditionType.BOOTSTRAP_COMPLETED: Reason.WAITING_FOR_CONTAINER,
 }
+_WAITS_V1BETA1: Final[Mapping[str, str]] = {
+    Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE_READY: (
+        V1Beta1Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE
+    ),
+    Reason.WAITING_FOR_CONTROL_PLANE_INITIALIZED: V1Beta1Reason.WAITING_CONTROL_PLANE_INITIALIZED,
+    Reason.WAITING_FOR_BOOTSTRAP_DATA: V1Beta1Reason.WAITING_FOR_BOOTSTRAP_DATA,
+}
 
 BOOT_DATA_IGNORED: Final = "BootDataIgnored"
 """The reason of the Event that names the ignored parts of boot data."""
@@ -77,12 +84,20 @@ def complete(*reported: Condition) -> Sequence[Condition]:
 
 
 def for_v1beta1(reported: Sequence[Condition]) -> Sequence[V1Beta1Condition]:
-    """Return upstream's v1beta1 conditions: they only report waiting for the cluster."""
+    """Return the v1beta1 condition of the container.
+
+    Upstream's v1.14 reports its first wait only, and never that this wait is over.
+    """
     return [
-        v1beta1.false(
-            condition.type, V1Beta1Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE, v1beta1.INFO
-        )
+        _in_v1beta1(condition)
         for condition in reported
         if condition.type == ConditionType.CONTAINER_PROVISIONED
-        and condition.reason == Reason.WAITING_FOR_CLUSTER_INFRASTRUCTURE_READY
     ]
+
+
+def _in_v1beta1(condition: Condition) -> V1Beta1Condition:
+    if condition.status == conditions.TRUE:
+        return v1beta1.true(condition.type)
+    if condition.reason in _WAITS_V1BETA1:
+        return v1beta1.false(condition.type, _WAITS_V1BETA1[condition.reason], v1beta1.INFO)
+    return v1beta1.false(condition.type, condition.reason, v1beta1.WARNING, condition.message)

@@ -38,9 +38,6 @@ ASSIGNED: Final = frozenset(
     ("providerID", "addresses", "controlPlaneEndpoint", "server", "certSANs", "machineInfo")
 )
 """Fields that a cloud of one's own may assign in another way each time."""
-OF_THE_WAY: Final = frozenset(("deprecated",))
-"""Machines that are containers keep the v1beta1 condition of their first wait, if they had to wait,
-as upstream's do."""
 ANNOTATIONS: Final = frozenset(
     (
         "machinedeployment.clusters.x-k8s.io/revision",
@@ -59,8 +56,6 @@ def end_state(world: World) -> EndState:
     objects: EndState = Counter()
     has_own_names = world.provider is not None or world.engine is not None
     dropped = DROPPED | ASSIGNED if has_own_names else DROPPED
-    if world.engine is not None:
-        dropped |= OF_THE_WAY
     for kind, resource in world.resources.items():
         for document in world.documents(resource):
             if kind == "MachineSet" and not document["spec"].get("replicas"):
@@ -151,14 +146,14 @@ def _paths(value: Any, path: str) -> Iterable[tuple[str, Any]]:
 def _plain(value: Any, dropped: frozenset[str]) -> Any:
     if isinstance(value, dict):
         return {
-            _text(name): _field(name, part, dropped)
+            plain_string(name): _field(name, part, dropped)
             for name, part in value.items()
             if name not in dropped and name not in ANNOTATIONS and name not in STATUS
         }
     if isinstance(value, list):
         parts = [_plain(item, dropped) for item in value]
         return sorted(parts, key=lambda part: msgspec.json.encode(part, order="sorted"))
-    return _text(value) if isinstance(value, str) else value
+    return plain_string(value) if isinstance(value, str) else value
 
 
 def _field(name: str, value: Any, dropped: frozenset[str]) -> Any:
@@ -178,7 +173,8 @@ _VARYING: Final = (
 )
 
 
-def _text(text: str) -> str:
+def plain_string(text: str) -> str:
+    """Return a text without names and times."""
     for pattern, word in _VARYING:
         text = pattern.sub(word, text)
     return text
