@@ -104,6 +104,17 @@ async def test_a_step_of_the_clock_is_undone_before_any_answer() -> None:
     assert here.is_right(clock)
 
 
+@pytest.mark.parametrize("step", [HOUR, -HOUR])
+async def test_a_step_that_an_answer_has_corrected_is_not_undone_again(step: timedelta) -> None:
+    here = Here()
+    clock = ServerClock(Server(), here)
+    await clock(ASK)
+    clock.now()
+    here.ahead = step
+    await clock(ASK)  # nobody has looked at the clock since the step
+    assert here.is_right(clock)
+
+
 async def test_a_step_that_the_server_confirms_is_taken() -> None:
     """As after a sleep of the machine, in which the loop's clock stood still."""
     here, server = Here(), Server()

@@ -143,6 +143,8 @@ class ServerClock(Interceptor):
             return
         is_right = least - TOLERANCE <= _NO_ERROR <= most + TOLERANCE
         self.error = _NO_ERROR if is_right else min(max(_NO_ERROR, least), most)
+        if (loop := _running_loop()) is not None:
+            self._seen = received, loop.time()  # the correction includes all steps of the clock
         self._log(received)
 
     def _log(self, now: datetime) -> None:
