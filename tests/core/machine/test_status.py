@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.core.machine.node_conditions import node_conditions, node_healthy, node_ready
 from kapy.core.machine.status import (
+    availability,
     bootstrap_ready,
     deleting,
     group_control_plane_lines,
@@ -215,6 +217,23 @@ def initialized_cluster() -> Cluster:
     }
     metadata = {"name": "c", "namespace": "default"}
     return read({"metadata": metadata, "spec": {}, "status": status}, Cluster)
+
+
+@pytest.mark.parametrize(
+    ("least", "status"), [(None, "True"), (0, "True"), (60, "False")], ids=["unset", "0", "60"]
+)
+@pytest.mark.parametrize("ahead", [timedelta(seconds=1), timedelta(hours=1)])
+def test_a_machine_that_is_ready_since_a_time_to_come_is_available_without_a_minimum(
+    least: int | None, status: str, ahead: timedelta
+) -> None:
+    """Another clock has written when it became ready."""
+    ready = {**READY, "reason": "Ready", "message": "", "lastTransitionTime": stamp(NOW + ahead)}
+    future = machine(conditions=[ready])
+    future.spec.min_ready_seconds = least
+    scope: Any = SimpleNamespace(machine=future, now=NOW)
+    condition, again = availability(scope)
+    assert condition.status == status
+    assert again.after == (None if status == "True" else timedelta(seconds=60))
 
 
 def test_updating_and_deleting_follow_the_marks() -> None:

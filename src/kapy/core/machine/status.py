@@ -236,7 +236,7 @@ def availability(scope: MachineScope) -> tuple[Condition, Result]:
         return false(of, Reason.NOT_READY), DONE
     least = timedelta(seconds=machine.spec.min_ready_seconds or 0)
     remaining = least - (scope.now - moment(condition.last_transition_time))
-    if remaining <= timedelta(0):
+    if not least or remaining <= timedelta(0):
         return true(of, Reason.AVAILABLE), DONE
     # A timer, because no event marks the end of minReadySeconds; a clock that went back may be set
     # meanwhile.
