@@ -107,4 +107,22 @@ CORPUS: Final = (
         "cloud-half-failed@infrastructure:c15",
         "a command of the boot data was carried out, and the engine reported an error",
     ),
+    Entry(
+        "grow-and-heal",
+        20297,
+        "workload-restored@core:k1,clock-behind@core:w19",
+        "a step of the clock was undone twice, and no reconcile succeeded for an hour",
+    ),
+    Entry(
+        "outage",
+        20061,
+        "clock-ahead@core:w19,candidate-behind@core:w37,storage-full@core:w17",
+        "the recovery of a Machine could not be written, and counted as a failure in the rule",
+    ),
+    Entry(
+        "scale-control-plane",
+        20166,
+        "gap@infrastructure:e25,backup-restored@core:r7",
+        "a Machine was back whose control plane was to shrink at the same time",
+    ),
 )

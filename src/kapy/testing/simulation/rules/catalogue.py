@@ -11,7 +11,7 @@ from kapy.testing.simulation.etcd import DurableEtcd
 from kapy.testing.simulation.rules.certificates import CERTIFICATE_RULES
 from kapy.testing.simulation.rules.hooks import HOOK_RULES
 from kapy.testing.simulation.rules.lifecycle import LIFECYCLE_RULES
-from kapy.testing.simulation.rules.machines import MACHINE_RULES
+from kapy.testing.simulation.rules.machines import MACHINE_RULES, largest_desired
 from kapy.testing.simulation.rules.restraint import RESTRAINT_RULES, pod_violation
 from kapy.testing.simulation.rules.rule import (
     Check,
@@ -20,13 +20,14 @@ from kapy.testing.simulation.rules.rule import (
     Violation,
     Write,
     is_deleting,
-    replicas_of,
 )
 from kapy.testing.simulation.rules.waits import WAIT_RULES
 from kapy.testing.simulation.world import World
 
 ETCD_QUORUM: Final = Rule("etcd-quorum", "etcd keeps its quorum, whatever we remove.")
-ETCD_SIZE: Final = Rule("etcd-size", "etcd has at most one member more than desired.")
+ETCD_SIZE: Final = Rule(
+    "etcd-size", "etcd has at most one member more than was desired a moment ago."
+)
 OTHERS_ETCD: Final = Rule("others-etcd", "Nobody asks or changes an etcd of others.")
 NO_FAILURE: Final = Rule("no-failure", "No manager ends by itself.")
 ONE_LEADER: Final = Rule("one-leader", "Of the processes of a manager at most one writes.")
@@ -86,6 +87,7 @@ class Referee:
             self._known.add((rule.name, text))
             self._world.trace.add("violation", rule=rule.name, text=text)
             self.violations.append(Violation(rule.name, text, self._world.now()))
+            self._world.is_broken = True
             self._world.is_lost = len(self.violations) > MOST
 
     def finish(self) -> None:
@@ -140,7 +142,7 @@ class Referee:
         if not etcd.has_quorum:
             state = f"{etcd.alive} of {len(etcd.members)} members run"
             self.report(ETCD_QUORUM, f"etcd of {cluster.name} lost its quorum ({state}): {what}")
-        most = replicas_of(plane) + 1
+        most = largest_desired(self._scene, plane) + 1
         members = etcd.members.keys() - self._scene.lost_machines
         if len(members) > max(most, 2) and "joined" in what:
             self.report(ETCD_SIZE, f"etcd has {len(etcd.members)} members, more than {most}")

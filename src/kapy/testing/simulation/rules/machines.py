@@ -32,8 +32,8 @@ def _remember_replicas(scene: Scene, write: Write) -> None:
     history.append((scene.world.now(), replicas_of(write.new)))
 
 
-def _largest_desired(scene: Scene, owner: Document) -> int:
-    """Return the largest number of replicas that was desired a moment ago."""
+def largest_desired(scene: Scene, owner: Document) -> int:
+    """Return the largest number of replicas that is or was desired a moment ago."""
     history = scene.memory.get(("replicas", owner["metadata"]["uid"]), [])
     assert isinstance(history, list)
     now = scene.world.now()
@@ -51,12 +51,12 @@ def _one_for_each_slot(scene: Scene, write: Write) -> Iterator[str]:
     machine = write.document
     if (owner := scene.owner(machine, "MachineSet")) is not None:
         count = sum(not is_deleting(sibling) for sibling in scene.owned("Machine", owner))
-        if count > (most := _largest_desired(scene, owner)):
+        if count > (most := largest_desired(scene, owner)):
             name = owner["metadata"]["name"]
             yield f"MachineSet {name} has {count} Machines where {most} are desired"
     if (owner := scene.owner(machine, "KubeadmControlPlane")) is not None:
         count = len(scene.owned("Machine", owner))
-        if count > (most := _largest_desired(scene, owner) + _surge(owner)):
+        if count > (most := largest_desired(scene, owner) + _surge(owner)):
             name = owner["metadata"]["name"]
             yield f"KubeadmControlPlane {name} has {count} Machines, more than {most}"
 
@@ -72,7 +72,7 @@ def _one_for_each_instance(scene: Scene, write: Write) -> Iterator[str]:
         machine for machine in scene.owned("DevMachine", owner) if _pool_version(machine) == mine
     ]
     count = sum(not is_deleting(machine) for machine in alike)
-    if count > (most := _largest_desired(scene, pool)):
+    if count > (most := largest_desired(scene, pool)):
         name = pool["metadata"]["name"]
         yield f"MachinePool {name} has {count} machines of {mine}, more than {most}"
 
@@ -132,7 +132,7 @@ def _rollout_limits(scene: Scene, write: Write) -> Iterator[str]:
     ]
     name = deployment["metadata"]["name"]
     if write.is_new:
-        most = _largest_desired(scene, deployment) + _limit(deployment, "maxSurge", 1, up=True)
+        most = largest_desired(scene, deployment) + _limit(deployment, "maxSurge", 1, up=True)
         if len(machines) > most:
             yield f"MachineDeployment {name} has {len(machines)} Machines, more than {most}"
     if write.begins_deletion and write.old is not None and _counts(write.old):

@@ -12,7 +12,7 @@ from kapy.kube import Document
 from kapy.kube.names import CONFIG_MAPS, NODES
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
 from kapy.testing.simulation.rules.rule import Rule, Scene, Write, cluster_name_of, is_deleting
-from kapy.testing.simulation.user import condition_of
+from kapy.testing.simulation.user import condition_of, is_true
 
 PAUSE_GRACE: Final = 130.0
 """Seconds after which a pause is known to every process, whatever its faults are."""
@@ -104,7 +104,7 @@ def _remediation(scene: Scene, write: Write) -> Iterator[str]:
             for machine in scene.view.all("Machine")
             if wanted.items() <= (machine["metadata"].get("labels") or {}).items()
         ]
-        count = sum(_is_unhealthy(machine) for machine in machines)
+        count = sum(_is_failing(scene, machine) for machine in machines)
         if count > limit:
             name = check["metadata"]["name"]
             yield f"Machine {write.name} goes while {count} are unhealthy; {name} allows {limit}"
@@ -147,6 +147,17 @@ def _timeouts(scene: Scene, field: str) -> Iterator[int]:
 def _is_unhealthy(machine: Document) -> bool:
     condition = condition_of(machine, "HealthCheckSucceeded")
     return condition is not None and condition["status"] == "False"
+
+
+def _is_failing(scene: Scene, machine: Document) -> bool:
+    """Return whether a Machine is unhealthy, and its Node has not become ready meanwhile.
+
+    Its condition may be older: the API server may refuse writes for a minute.
+    """
+    workload = scene.workload_of(machine)
+    name = ((machine.get("status") or {}).get("nodeRef") or {}).get("name", "")
+    node = None if workload is None else workload.objects.get(NODES, "", name)
+    return _is_unhealthy(machine) and (node is None or not is_true(node, "Ready"))
 
 
 def _locks(scene: Scene) -> Iterator[str]:
