@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 
 from kapy._aio.dataclass import dataclass
@@ -12,9 +11,7 @@ from kapy.testing.simulation.points import Fault
 from kapy.testing.simulation.run import BadSimulation, Baseline, Outcome, run
 from kapy.testing.simulation.scenarios import Scenario, scenario_named
 from kapy.testing.simulation.shrinking import shrink
-from kapy.testing.simulation.states import resting_state
 from kapy.testing.simulation.story import story_of
-from kapy.testing.simulation.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +33,11 @@ def baseline_of(name: str, seed: int) -> Baseline:
 @cache
 def undisturbed_run(scenario: Scenario, seed: int) -> Baseline:
     """Return the undisturbed run of a scenario. Raises BadSimulation if that breaks a rule."""
-    states = set()
-
-    def on_rest(world: World) -> None:
-        if (state := resting_state(world, None)) is not None:
-            states.add(state)
-
-    outcome = run(scenario, seed, on_rest=on_rest)
+    outcome = run(scenario, seed)
     if not outcome.is_good or outcome.baseline is None:
         said = "; ".join(map(str, outcome.violations))
         raise BadSimulation(f"scenario {scenario.name}, seed {seed} fails without a fault: {said}")
-    return replace(outcome.baseline, states=frozenset(states))
+    return outcome.baseline
 
 
 def play(scenario: Scenario, seed: int, faults: Sequence[Fault]) -> Outcome:
@@ -84,5 +75,4 @@ def exhaustive(
 ) -> list[Verdict]:
     """Try every kind of fault at every point of a scenario. merges: whether a run ends in a state
     from which a good run went on."""
-    baseline = undisturbed_run(scenario, seed)
-    return explore(scenario, seed, kinds, baseline, jobs=jobs, selects=selects, merges=merges)
+    return explore(scenario, seed, kinds, jobs=jobs, selects=selects, merges=merges)

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -61,6 +69,14 @@ class SimulatedEngine(PaperEngine):
             *(f"network {name}" for name in self.networks),
             *(f"volume {name}" for name in self.volumes),
         ]
+
+    def lines(self) -> Iterator[str]:
+        """Return what it has, and what happened in each container."""
+        yield f"{sorted(self.images)} {sorted(self.networks)} {len(self.volumes)} volumes"
+        for name, container in self.made.items():
+            record, members = container.record, _members(container)
+            yield f"{name} {record.state} {record.image} {sorted(record.labels.items())} {members}"
+            yield f"{name} {sorted(container.files)} {container.ran} {container.signals}"
 
     def is_in_registry(self, image: str) -> bool:
         """Return True: every image can be pulled."""
@@ -126,9 +142,8 @@ class SimulatedEngine(PaperEngine):
                 events.put_nowait(replace(record, state=action))
 
     def _balance(self, name: str) -> None:
-        text = self.find(name).files.get(PATH)
-        if text is not None:
-            self.balanced(name, _SERVER.findall(text.decode()))
+        if PATH in self.find(name).files:
+            self.balanced(name, _members(self.find(name)))
 
     async def _carry_out(
         self, result: PaperContainer, command: Sequence[str], content: bytes
@@ -138,6 +153,11 @@ class SimulatedEngine(PaperEngine):
             result.files[SUCCEEDED] = b"success"
             return _DONE
         return await super()._carry_out(result, command, content)
+
+
+def _members(container: PaperContainer) -> Sequence[str]:
+    """Return the machines in the configuration of a load balancer."""
+    return _SERVER.findall(container.files.get(PATH, b"").decode())
 
 
 async def _no_boot(_: str) -> None:

@@ -31,10 +31,12 @@ class NotSimulated(KapyError):
 @dataclass(frozen=True, slots=True)
 class Instance:
     """The provider of one run. add_to: adds its controllers to each new process. inventory:
-    returns the names of what exists in its cloud, None if nobody can tell."""
+    returns the names of what exists in its cloud, None if nobody can tell. lines: returns all that
+    its cloud remembers, None if nobody can tell."""
 
     add_to: Callable[[Runtime], Mapping[str, Service] | None]
     inventory: Callable[[], Iterable[str]] | None = None
+    lines: Callable[[], Iterable[str]] | None = None
 
 
 @dataclass(frozen=True, eq=False)

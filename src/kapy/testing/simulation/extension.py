@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import Any, Final
 
@@ -45,13 +45,21 @@ class SimulatedExtension:
     """The extension of one run; it outlives every manager.
 
     asked, allowed: calls of lifecycle hooks, None for an extension of which this is not known.
-    updating: the names of Machines whose update has begun and goes on.
+    updating: the names of Machines whose update has begun and goes on. begun: the updates that
+    have begun, in a text each.
     """
 
     extension: Extension
     asked: set[Call] | None = None
     allowed: set[Call] = field(default_factory=set)
     updating: set[str] = field(default_factory=set)
+    begun: set[str] = field(default_factory=set)
+
+    def lines(self) -> Iterator[str]:
+        """Return what it remembers."""
+        yield f"asked {sorted(self.asked or ())}, allowed {sorted(self.allowed)}"
+        yield f"updating {sorted(self.updating)}"
+        yield from self.begun
 
 
 NewExtension = Callable[[], SimulatedExtension]
@@ -105,7 +113,6 @@ def _add_witness(result: SimulatedExtension, hook: AnyHook) -> None:
 
 def _add_updates(result: SimulatedExtension) -> None:
     extension = result.extension
-    begun: set[str] = set()
 
     async def can_update_machine(request: Any) -> Any:
         return _everything(CAN_UPDATE_MACHINE, request.desired, ("spec",))
@@ -117,8 +124,8 @@ def _add_updates(result: SimulatedExtension) -> None:
         desired = request.desired
         change = repr((desired.machine, desired.infrastructure_machine["spec"]))
         name = desired.machine["metadata"]["name"]
-        if change not in begun:
-            begun.add(change)
+        if change not in result.begun:
+            result.begun.add(change)
             result.updating.add(name)
             return UPDATE_MACHINE.response.wait(UPDATE, "the update goes on")
         result.updating.discard(name)

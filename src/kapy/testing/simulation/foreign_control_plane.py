@@ -185,6 +185,14 @@ class Services(ControlPlaneProvider[MeadowService]):
         """Return the names of what runs."""
         return [plane.name for plane in self.running.values()]
 
+    def lines(self) -> Iterable[str]:
+        """Return what runs, with its versions."""
+        now = self._cloud.clock()
+        return [
+            f"{plane.name} {plane.version} {plane.serves} {plane.until > now}"
+            for plane in self.running.values()
+        ]
+
 
 class AddedProvider(Protocol):
     """The provider of one run, which outlives its processes."""
@@ -195,6 +203,10 @@ class AddedProvider(Protocol):
 
     def inventory(self) -> Iterable[str]:
         """Return the names of what exists in its cloud."""
+        ...
+
+    def lines(self) -> Iterable[str]:
+        """Return all that its cloud remembers."""
         ...
 
 
@@ -214,6 +226,10 @@ class StackProvider:
         """Return nothing: its machines belong to the infrastructure."""
         return ()
 
+    def lines(self) -> Iterable[str]:
+        """Return nothing: its machines belong to the infrastructure."""
+        return ()
+
 
 class ServiceProvider:
     """The provider of control planes without Machines in one run."""
@@ -230,6 +246,10 @@ class ServiceProvider:
     def inventory(self) -> Iterable[str]:
         """Return the names of the control planes that run."""
         return self._services.inventory()
+
+    def lines(self) -> Iterable[str]:
+        """Return the control planes that run, with their versions."""
+        return self._services.lines()
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,10 @@ import os
 import resource
 import select
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -21,7 +22,7 @@ from kapy._aio.dataclass import dataclass
 from kapy.kube.http import Request
 from kapy.testing.simulation.points import FAULT_KINDS, Fault, Point, PointKind
 from kapy.testing.simulation.rules.rule import Violation
-from kapy.testing.simulation.run import Baseline, Outcome, run
+from kapy.testing.simulation.run import BadSimulation, Baseline, Outcome, run
 from kapy.testing.simulation.scenarios import Scenario
 from kapy.testing.simulation.states import resting_state
 from kapy.testing.simulation.world import World
@@ -32,6 +33,8 @@ of the other work of a machine."""
 
 EVERY_WRITE: Final = ("crash-before", "crash-after", "lost-reply")
 EVERY_EVENT: Final = ("stale",)
+_NO_FAULT: Final = Fault("", Point("", PointKind.WRITE.value, 0))
+"""In place of a fault of a run without one."""
 
 
 Selects = Callable[[Point, str], bool]
@@ -57,13 +60,14 @@ def sample_points(selects: Selects, share: int) -> Selects:
 class Verdict:
     """The violations of a run with some faults. pairs: of faults and states of the controllers.
     states: those in which the run rested. is_merged: whether the run ended in such a state of a
-    good run."""
+    good run. baseline: of a run without a fault."""
 
     faults: tuple[Fault, ...]
     violations: list[Violation]
     pairs: frozenset[str] = frozenset()
     states: frozenset[bytes] = frozenset()
     is_merged: bool = False
+    baseline: Baseline | None = None
 
 
 @dataclass(slots=True)
@@ -135,12 +139,29 @@ class Forks:
 
     def on_rest(self, world: World) -> None:
         """End a child in a state that a good run has reached."""
-        state = resting_state(world, self.fault)
-        if state is None or not self.is_child:
+        if not self.is_child:
+            return
+        fault = None if self.fault == _NO_FAULT else self.fault
+        state = resting_state(world, fault)
+        if state is None:
             return
         if state in self.known:
             self.leave((), world.network.pairs, is_merged=True)
         self._visited.add(state)
+
+    def play_baseline(self) -> Baseline | None:
+        """Let a child play the undisturbed run from here; return its end, None in the child.
+        Raises BadSimulation if it breaks a rule."""
+        verdicts: list[Verdict] = []
+        on_verdict, self._on_verdict = self._on_verdict, verdicts.append
+        if self._fork(_NO_FAULT):
+            return None
+        self.wait()
+        self._on_verdict = on_verdict
+        [verdict] = verdicts
+        if verdict.violations or verdict.baseline is None:
+            raise BadSimulation(_failure_of(verdict.violations))
+        return verdict.baseline
 
     def leave(
         self,
@@ -148,12 +169,14 @@ class Forks:
         pairs: Iterable[str] = (),
         *,
         is_merged: bool = False,
+        baseline: Baseline | None = None,
     ) -> None:
         """Report the verdict of this child, and end it."""
         assert self.pipe is not None
         states = [] if violations else [state.hex() for state in self._visited]
         rows = [(violation.rule, violation.text, violation.time) for violation in violations]
-        content = msgspec.json.encode([rows, sorted(pairs), states, is_merged])
+        end = None if baseline is None or self.fault != _NO_FAULT else _encode(baseline)
+        content = msgspec.json.encode([rows, sorted(pairs), states, is_merged, end])
         while content:
             content = content[os.write(self.pipe, content) :]
         os._exit(0)
@@ -187,17 +210,34 @@ class Forks:
     @staticmethod
     def _verdict(child: _Child) -> Verdict:
         try:
-            violations, pairs, states, is_merged = msgspec.json.decode(bytes(child.content))
+            content = msgspec.json.decode(bytes(child.content))
         except msgspec.DecodeError:
             lost = Violation("no-failure", "the run ended without a verdict")
             return Verdict((child.fault,), [lost])
+        violations, pairs, states, is_merged, end = content
         return Verdict(
             (child.fault,),
             [Violation(*row) for row in violations],
             frozenset(pairs),
             frozenset(map(bytes.fromhex, states)),
             is_merged,
+            None if end is None else _decode(end),
         )
+
+
+def _failure_of(violations: Sequence[Violation]) -> str:
+    return f"the scenario fails without a fault: {'; '.join(map(str, violations))}"
+
+
+def _encode(baseline: Baseline) -> Sequence[Any]:
+    points = [(*point, count) for point, count in baseline.points.items()]
+    return baseline.end, baseline.work, baseline.cloud, points
+
+
+def _decode(content: Sequence[Any]) -> Baseline:
+    end, work, cloud, points = content
+    counts = {(manager, letter): count for manager, letter, count in points}
+    return Baseline(Counter(end), work, cloud, counts)
 
 
 def _limit_work() -> None:
@@ -210,30 +250,42 @@ def explore(
     scenario: Scenario,
     seed: int,
     kinds: Sequence[str],
-    baseline: Baseline,
+    baseline: Baseline | None = None,
     *,
     jobs: int = 1,
     selects: Selects = always,
     merges: bool = False,
 ) -> list[Verdict]:
-    """Try every kind of fault at every selected point; the verdicts in a fixed order. merges:
-    whether a run ends in a state from which a good run went on."""
+    """Try every kind of fault at every selected point; the verdicts in a fixed order.
+
+    baseline: the undisturbed run; without it, it is played from the begin of the scenario. merges:
+    whether a run ends in a state from which a good run went on. Raises BadSimulation if the
+    scenario breaks a rule without a fault.
+    """
     verdicts: list[Verdict] = []
     forks = Forks(kinds, jobs, selects, verdicts.append)
-    forks.known |= baseline.states
-    on_rest = forks.on_rest if merges else None
 
     def after(outcome: Outcome) -> None:
         if forks.is_child:
-            forks.leave(outcome.violations, outcome.pairs)
+            forks.leave(outcome.violations, outcome.pairs, baseline=outcome.baseline)
 
     try:
-        run(scenario, seed, baseline=baseline, decide=forks, after=after, on_rest=on_rest)
+        outcome = run(
+            scenario,
+            seed,
+            baseline=baseline,
+            decide=forks,
+            after=after,
+            on_rest=forks.on_rest if merges else None,
+            on_begin=forks.play_baseline if baseline is None else lambda: baseline,
+        )
     except BaseException as error:
         if forks.is_child:
             forks.leave([Violation("no-failure", f"the run failed: {error!r}")])
         raise
     forks.wait()
+    if baseline is None and not outcome.is_good:
+        raise BadSimulation(_failure_of(outcome.violations))
     return sorted(verdicts, key=lambda verdict: str(verdict.faults[0]))
 
 
@@ -243,8 +295,7 @@ def run_apart(
     """Run with some faults in a child, so that nothing of it is left in this process."""
     verdicts: list[Verdict] = []
     forks = Forks((), 1, always, verdicts.append)
-    first = faults[0] if faults else Fault("", Point("", PointKind.WRITE.value, 0))
-    if forks._fork(first):
+    if forks._fork(faults[0] if faults else _NO_FAULT):
         try:
             outcome = run(scenario, seed, faults, baseline=baseline)
         except BaseException as error:

@@ -56,6 +56,7 @@ class Command:
         self.state = ManagerState()
         self.stopped_until = self.lease_down_until = -1.0
         self.clock_error = timedelta()
+        self.written: set[str] = set()
         self.task: asyncio.Task[None] | None = None
         self.start_second: Callable[[], None] = lambda: None
 

@@ -37,6 +37,8 @@ UNAVAILABLE: Final = 30.0
 STALE: Final = 20.0
 CLOCK_JUMP: Final = timedelta(hours=1)
 STORM: Final = 10
+REMEMBERED: Final = 100
+"""Writes of a process whose events are known to be its own: events come within a second."""
 LATENCY: Final = 0.004
 EVENT_LATENCY: Final = 0.02
 
@@ -62,10 +64,10 @@ class Points:
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], int] = {}
 
-    def next(self, manager: str, letter: str) -> Point:
-        """Count a request of a manager and return its point."""
+    def next(self, manager: str, letter: str, *, is_known: bool = False) -> Point:
+        """Count a request or an event of a manager and return its point."""
         number = self._counts[manager, letter] = self._counts.get((manager, letter), 0) + 1
-        return Point(manager, letter, number)
+        return Point(manager, letter, number, is_known)
 
     def counts(self) -> dict[tuple[str, str], int]:
         """Return how many points there were, by manager and letter."""
@@ -98,7 +100,8 @@ class ManagerState:
 class Process(Protocol):
     """The process whose requests a network carries. stopped_until: until when it stands still.
     lease_down_until: until when its requests about its Lease are lost. clock_error: what its clock
-    is ahead of those of the manager's other processes."""
+    is ahead of those of the manager's other processes. written: the resourceVersions of its last
+    writes, whose replies it has."""
 
     manager: str
     is_alive: bool
@@ -106,6 +109,7 @@ class Process(Protocol):
     stopped_until: float
     lease_down_until: float
     clock_error: timedelta
+    written: set[str]
 
     def crash(self) -> None:
         """End the process at once."""
@@ -179,11 +183,13 @@ class Network:
             random = self._randoms[name] = Random(f"{self._seed}/latency/{name}")
         return random.random() * most
 
-    def fault(self, process: Process, letter: str, request: Request | None) -> Fault | None:
+    def fault(
+        self, process: Process, letter: str, request: Request | None, *, is_known: bool = False
+    ) -> Fault | None:
         """Count a point; return its fault."""
         if not self.is_counting:
             return None
-        point = self.points.next(process.manager, letter)
+        point = self.points.next(process.manager, letter, is_known=is_known)
         fault = self.decide(point, request)
         if fault is not None:
             self.is_disturbed = True
@@ -239,7 +245,15 @@ class ManagerNetwork(ProcessNetwork):
         reply = await (self._send(request) if fault is None else self._disturb(request, fault))
         reply = dated(reply, self._shared.clock())
         await self._travel()
+        if not is_read and reply.status < 300 and isinstance(reply.body, dict):
+            self._remember_write(_version(reply.body))
         return reply
+
+    def _remember_write(self, version: str) -> None:
+        written = self._process.written
+        if len(written) >= REMEMBERED:
+            written.clear()
+        written.add(version)
 
     async def _send(self, request: Request) -> Reply:
         reply = await self.transport(request)
@@ -402,7 +416,8 @@ class _Events:
         event: Document = await self._events.__anext__()
         if event["type"] == "BOOKMARK":
             return event
-        fault = self._shared.fault(self._process, "e", None)
+        is_known = _version(event["object"]) in self._process.written
+        fault = self._shared.fault(self._process, "e", None, is_known=is_known)
         if fault is not None:
             answer = self._disturb(event, fault)
             if answer is not None:
@@ -434,6 +449,10 @@ class _Events:
 
     async def aclose(self) -> None:
         await self._events.aclose()
+
+
+def _version(document: Document) -> str:
+    return str((document.get("metadata") or {}).get("resourceVersion", ""))
 
 
 def _gone() -> Document:

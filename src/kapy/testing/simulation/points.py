@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from enum import Enum
 from typing import Final
 
@@ -35,12 +36,14 @@ class PointKind(Enum):
 class Point:
     """One request or watch event of a manager.
 
-    number: its number among those of the same manager and kind, from 1.
+    number: its number among those of the same manager and kind, from 1. is_known: whether it is a
+    watch event of a write whose reply the process has: its cache has that state already.
     """
 
     manager: str
     letter: str
     number: int
+    is_known: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return f"{self.manager}:{self.letter}{self.number}"

@@ -97,6 +97,7 @@ class ManagerProcess:
         self.stopped_until = -1.0
         self.lease_down_until = -1.0
         self.clock_error = timedelta()
+        self.written: set[str] = set()
         self.elector: LeaderElector | None = None
         self.before_request: Callable[[], None] = lambda: None
         self.runtime: Runtime | None = None

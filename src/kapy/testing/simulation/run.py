@@ -56,14 +56,13 @@ WORK_BASE: Final = 2000
 class Baseline:
     """The undisturbed run of a scenario: its end and its work.
 
-    cloud: the names of what a provider's cloud had in the end. states: those in which it rested.
+    cloud: the names of what a provider's cloud had in the end.
     """
 
     end: EndState
     work: int
     cloud: Sequence[str] | None
     points: dict[tuple[str, str], int]
-    states: frozenset[bytes] = frozenset()
 
 
 @dataclass(slots=True)
@@ -88,7 +87,9 @@ class Outcome:
 
 OnRest = Callable[[World], None]
 """Called when nobody works in a world that has broken no rule."""
-PAUSE: Final = 0.25
+OnBegin = Callable[[], Baseline | None]
+"""Called when a scenario is prepared; returns the undisturbed run, None for the given one."""
+PAUSE: Final = 0.03
 """Seconds until the next timer, from which on a world may rest: longer than any message takes."""
 
 
@@ -116,6 +117,7 @@ def run(
     after: Callable[[Outcome], None] | None = None,
     until: float | None = None,
     on_rest: OnRest | None = None,
+    on_begin: OnBegin = lambda: None,
 ) -> Outcome:
     """Play a scenario once, on an event loop of its own.
 
@@ -129,7 +131,7 @@ def run(
         asyncio.Runner(loop_factory=lambda: SimulationLoop(seed)) as runner,
     ):
         outcome = runner.run(
-            _play(scenario, seed, decide or planned, baseline, after, until, on_rest)
+            _play(scenario, seed, decide or planned, baseline, after, until, on_rest, on_begin)
         )
     outcome.faults = tuple(faults)
     return outcome
@@ -143,6 +145,7 @@ async def _play(
     after: Callable[[Outcome], None] | None,
     until: float | None,
     on_rest: OnRest | None,
+    on_begin: OnBegin,
 ) -> Outcome:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, SimulationLoop)
@@ -159,10 +162,10 @@ async def _play(
     try:
         referee = Referee(world)
         if on_rest is not None:
-            loop.on_jump = partial(_on_jump, world, referee, on_rest)
+            loop.on_jump = partial(_on_jump, world, on_rest)
         async with world.running():
             loop.is_shuffled = True
-            await _act(world, referee, scenario, until)
+            baseline = await _act(world, referee, scenario, until, on_begin) or baseline
             if until is None:
                 _judge(world, referee, outcome, baseline)
                 outcome.violations = list(referee.violations)
@@ -176,21 +179,26 @@ async def _play(
     return outcome
 
 
-def _on_jump(world: World, referee: Referee, on_rest: OnRest, seconds: float) -> None:
+def _on_jump(world: World, on_rest: OnRest, seconds: float) -> None:
     if seconds < PAUSE or not world.network.is_counting:
         return
-    if not (referee.violations or world.failures or world.leaders):
+    sides = (world, *world.companions)
+    if not any(side.is_broken or side.failures or side.leaders for side in sides):
         on_rest(world)
 
 
-async def _act(world: World, referee: Referee, scenario: Scenario, until: float | None) -> None:
+async def _act(
+    world: World, referee: Referee, scenario: Scenario, until: float | None, on_begin: OnBegin
+) -> Baseline | None:
     user = User(world)
+    baseline = None
     try:
         async with asyncio.timeout(until):
             if scenario.prepare is not None:
                 await scenario.prepare(user)
                 await _rest(world, referee)
             world.begin()
+            baseline = on_begin()
             began = world.now()
             await scenario.play(user)
             _check_time(world, referee, scenario, world.now() - began)
@@ -201,6 +209,7 @@ async def _act(world: World, referee: Referee, scenario: Scenario, until: float 
     except TimeoutError:
         if until is None:
             raise
+    return baseline
 
 
 def _check_time(world: World, referee: Referee, scenario: Scenario, seconds: float) -> None:

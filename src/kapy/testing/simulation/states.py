@@ -15,10 +15,10 @@ from kapy.engine.controller import Controller
 from kapy.kube import Document
 from kapy.kube.names import NODES, PODS
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
-from kapy.testing.simulation.end_state import plain_text
+from kapy.testing.simulation.end_state import plain_string, plain_text
 from kapy.testing.simulation.network import STALE
 from kapy.testing.simulation.points import Fault
-from kapy.testing.simulation.processes import Manager
+from kapy.testing.simulation.processes import Manager, ManagerProcess
 from kapy.testing.simulation.world import World
 
 _RESTARTS: Final = ("crash-before", "crash-after")
@@ -34,13 +34,15 @@ def resting_state(world: World, fault: Fault | None) -> bytes | None:
         return None
     restarted = fault.point.manager if fault is not None and fault.kind in _RESTARTS else ""
     digest = blake2b(f"{restarted}/{world.progress}".encode(), digest_size=16)
-    for line in sorted(_lines(world)):
-        digest.update(line.encode())
+    for number, side in enumerate((world, *world.companions)):
+        for line in sorted(_lines(side)):
+            digest.update(f"{number} {line}".encode())
     return digest.digest()
 
 
 def _lines(world: World) -> Iterator[str]:
     yield f"failing {sorted(world.broken_nodes)}"
+    yield from map(plain_string, _remembered(world))
     for kind, resource in world.resources.items():
         for document in world.documents(resource):
             yield f"{kind} {_text(world, document)}"
@@ -49,6 +51,17 @@ def _lines(world: World) -> Iterator[str]:
     for manager in world.managers.values():
         for controller in _controllers(manager):
             yield f"{controller.name} {controller.queue.waiting}"
+
+
+def _remembered(world: World) -> Iterator[str]:
+    """Describe what extensions and clouds remember."""
+    if world.extension is not None:
+        yield from world.extension.lines()
+    if world.engine is not None:
+        yield from world.engine.lines()
+    for instance in world.added.values():
+        if instance.lines is not None:
+            yield from instance.lines()
 
 
 def _text(world: World, document: Document) -> str:
@@ -62,8 +75,8 @@ def _text(world: World, document: Document) -> str:
 
 
 def _is_comparable(world: World, fault: Fault | None) -> bool:
-    """Return whether all that matters is seen: not what a provider or an extension remembers."""
-    if world.added or world.engine or world.extension is not None or world.replicas > 1:
+    """Return whether all that matters is seen: not what a provider of others remembers."""
+    if not world.is_visible or any(added.lines is None for added in world.added.values()):
         return False
     return fault is None or fault.kind in _COMPARED
 
@@ -71,7 +84,11 @@ def _is_comparable(world: World, fault: Fault | None) -> bool:
 def _rests(world: World, fault: Fault | None) -> bool:
     if fault is not None and fault.kind == "stale" and world.now() < _begin(world) + STALE + 1.0:
         return False
-    return all(map(_is_idle, world.managers.values()))
+    return all(
+        _is_idle(manager, side.replicas)
+        for side in (world, *world.companions)
+        for manager in side.managers.values()
+    )
 
 
 def _begin(world: World) -> float:
@@ -79,20 +96,30 @@ def _begin(world: World) -> float:
     return next((step["time"] for step in world.trace.steps if step["what"] == "fault"), 0.0)
 
 
-def _is_idle(manager: Manager) -> bool:
-    """Return whether the process of a manager works, and has nothing to do or to try again."""
+def _is_idle(manager: Manager, replicas: int) -> bool:
+    """Return whether all processes of a manager run, and the one that works has nothing to do or to
+    try again."""
     processes = [process for process in manager.processes if process.is_alive]
-    if len(processes) != 1 or processes[0].runtime is None:
-        return False
-    return processes[0].runtime.working.is_set() and not any(
-        len(controller.queue) or controller.queue.running or controller.is_retrying
-        for controller in _controllers(manager)
+    working = list(filter(_works, processes))
+    return (
+        len(processes) == replicas
+        and len(working) == 1
+        and not any(
+            len(controller.queue) or controller.queue.running or controller.is_retrying
+            for controller in _controllers(manager)
+        )
     )
+
+
+def _works(process: ManagerProcess) -> bool:
+    """Return whether the controllers of a process run; those of a candidate only fill queues."""
+    leads = process.elector is None or process.elector.may_write()
+    return leads and process.runtime is not None and process.runtime.working.is_set()
 
 
 def _controllers(manager: Manager) -> Iterator[Controller]:
     for process in manager.processes:
-        if process.is_alive and process.runtime is not None:
+        if process.is_alive and _works(process) and process.runtime is not None:
             yield from process.runtime.controllers
 
 

@@ -104,8 +104,15 @@ class World:
     names and times, by uid and resourceVersion. is_lost: too many rules are broken to go on.
     replicas: processes of each manager. leaders: who led at the same time. clock_jump: what all
     clocks have jumped ahead. engine: of containers, None if no machine is one. reports: what a
-    scenario found wrong in a move.
+    scenario found wrong in a move. companions: other management clusters that a scenario uses.
+    is_broken: whether a rule was broken. is_visible: whether all that decides how a run goes on is
+    in the states of `states`.
     """
+
+    is_broken = False
+    is_lost = False
+    is_visible = True
+    progress = ""
 
     def __init__(
         self,
@@ -121,6 +128,7 @@ class World:
         self.replicas = replicas
         self.leaders: list[str] = []
         self.reports: list[str] = []
+        self.companions: list[World] = []
         self.seed = seed
         self.provider = provider
         self.control_plane = control_plane
@@ -151,10 +159,8 @@ class World:
         rules.enable_reads(self.client)
         self.backups = Backups(self.server.store, self.now)
         self.failures: list[str] = []
-        self.progress = ""
         self.texts: dict[tuple[str, str], str] = {}
         self.broken_nodes: dict[str, float] = {}
-        self.is_lost = False
         self.managers: dict[str, Manager] = {}
         self.reconciled: dict[str, int] = {}
         self.engine = SimulatedEngine() if has_containers else None
@@ -186,7 +192,7 @@ class World:
             added[PROVIDER] = self.provider.new()
         if self.control_plane is not None:
             plane = self.control_plane.new(self.cloud)
-            added[FOREIGN] = Instance(plane.add_to, plane.inventory)
+            added[FOREIGN] = Instance(plane.add_to, plane.inventory, plane.lines)
         return added
 
     def now(self) -> float:

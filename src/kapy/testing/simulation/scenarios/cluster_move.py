@@ -40,6 +40,7 @@ async def _plain_1_1(user: User) -> None:
 async def _move(user: User) -> None:
     """The target has the same objects and goes on with them; the source has none."""
     source = user.world
+    source.is_visible = False  # neither the command nor the identities of before the move are
     before = _identities(user.view)
     target = World(source.seed + 1, lambda _, __: None)
     try:
@@ -60,10 +61,12 @@ async def _move(user: User) -> None:
                 f"{identity} was lost or replaced by the move" for identity in before - after
             ]
             source.reports += [f"{identity} was created by the move" for identity in after - before]
+            source.companions, source.is_visible = [target], not referee.violations
             replicas = {"spec": {"replicas": 2}}
             await there.patch("MachineDeployment", WORKERS, replicas)
             await there.until("there are two workers in the target", available_with(1, 2))
             await there.sleep(REST)
+            source.is_visible = False
             referee.finish()
             source.reports += [f"in the target: {violation}" for violation in referee.violations]
     finally:
