@@ -8,8 +8,8 @@ from typing import Any
 
 from kapy.clusterctl.describe import Node
 from kapy.kube import Document, Key
+from kapy.ui.blockers import blockers_of
 from kapy.ui.class_view import templates_of, variables_of
-from kapy.ui.holds import holds_of
 from kapy.ui.hook_calls import HookCall
 from kapy.ui.machines import certificates_of, grid_of, rollouts_of
 from kapy.ui.objects import ClusterObjects
@@ -238,19 +238,21 @@ def test_a_blocking_hook_is_shown_with_its_answer_and_next_call() -> None:
     retry = now + timedelta(seconds=30)
     call = HookCall(now, "BeforeClusterUpgrade", "gate.ext", 0.01, "Success", "not now", retry)
     objects = _objects(cluster("a", held))
-    (hold,) = holds_of(objects, [call])
-    (unknown,) = holds_of(objects, [])
-    assert (hold.what, hold.message, hold.retry) == (
+    (blocker,) = blockers_of(objects, [call])
+    (unknown,) = blockers_of(objects, [])
+    assert (blocker.what, blocker.message, blocker.retry) == (
         "BeforeClusterUpgrade (gate.ext)", "not now", retry,
     )  # fmt: skip
     assert (unknown.message, unknown.retry) == (
         line,
         None,
     )
-    assert holds_of(_objects(cluster("a", condition("TopologyReconciled", "True"))), [call]) == []
+    assert (
+        blockers_of(_objects(cluster("a", condition("TopologyReconciled", "True"))), [call]) == []
+    )
 
 
-def test_annotations_that_hold_are_named() -> None:
+def test_annotations_that_block_are_named() -> None:
     name = "before-upgrade.hook.cluster.cluster.x-k8s.io/window"
     machine = _machine("m", "v1")
     machine["metadata"] |= {
@@ -258,7 +260,7 @@ def test_annotations_that_hold_are_named() -> None:
         "annotations": {"pre-drain.delete.hook.machine.cluster.x-k8s.io/backup": ""},
     }
     objects = _objects(cluster("a", annotations={name: ""}), machines=[machine])
-    assert [(hold.subject, hold.annotation) for hold in holds_of(objects, [])] == [
+    assert [(blocker.subject, blocker.annotation) for blocker in blockers_of(objects, [])] == [
         ("Cluster", name),
         ("Machine m", "pre-drain.delete.hook.machine.cluster.x-k8s.io/backup"),
     ]

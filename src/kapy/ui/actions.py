@@ -16,8 +16,8 @@ from kapy.clusterctl.describe.source import CLUSTERS, MACHINE_DEPLOYMENTS, MACHI
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
 from kapy.kube.nested import value_at
+from kapy.ui.blockers import UPGRADE_HOOK_PREFIX, deferrals_of
 from kapy.ui.documents import annotations_of, name_of, part, worker_groups
-from kapy.ui.holds import UPGRADE_HOLD, deferrals_of
 from kapy.ui.objects import ClusterObjects
 from kapy.ui.rights import Right
 
@@ -88,7 +88,7 @@ def _pausing(cluster: Document) -> Iterator[Action]:
 def _approvals(cluster: Document) -> Iterator[Action]:
     """Yield actions that approve upgrades which annotations hold back."""
     for name in sorted(annotations_of(cluster)):
-        if name.startswith(UPGRADE_HOLD):
+        if name.startswith(UPGRADE_HOOK_PREFIX):
             patch = {"metadata": {"annotations": {name: None}}}
             title = f"Approve the upgrade: remove {name}"
             yield Action(f"approve.{name}", title, CLUSTERS, cluster, patch)

@@ -1,4 +1,4 @@
-"""One cluster: its tree, timeline, machines, topology, holds and events."""
+"""One cluster: its tree, timeline, machines, topology, blockers and events."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from kapy.kube.errors import NotFound
 from kapy.kube.plural import plural
 from kapy.kube.yaml import dump
 from kapy.ui.action_page import allowed_actions
+from kapy.ui.blockers import blockers_of, pending_hooks_of
 from kapy.ui.class_view import templates_of, variables_of
 from kapy.ui.documents import name_of, text_at, without_managed_fields
 from kapy.ui.events import event_row
-from kapy.ui.holds import holds_of, pending_hooks_of
 from kapy.ui.hook_calls import HookCall
 from kapy.ui.live import Subscription, change_events
 from kapy.ui.machines import certificates_of, grid_of, rollouts_of
@@ -86,7 +86,7 @@ def _cluster_values(
         "window": window,
         "windows": WINDOWS,
         "trace": trace_of(cluster),
-        "holds": holds_of(objects, calls),
+        "blockers": blockers_of(objects, calls),
         "pending_hooks": pending_hooks_of(cluster),
         "calls": calls,
         "grid": grid_of(objects.machines),

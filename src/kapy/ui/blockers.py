@@ -1,4 +1,4 @@
-"""Deliberate holds of a cluster: hooks of extensions, and annotations of users. Pure."""
+"""Deliberate blockers of a cluster: hooks of extensions, and annotations of users. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kapy.ui.documents import annotations_of, name_of, worker_groups
 from kapy.ui.hook_calls import HookCall
 from kapy.ui.objects import ClusterObjects
 
-UPGRADE_HOLD: Final = f"{Annotation.BEFORE_CLUSTER_UPGRADE_HOOK_PREFIX}/"
+UPGRADE_HOOK_PREFIX: Final = f"{Annotation.BEFORE_CLUSTER_UPGRADE_HOOK_PREFIX}/"
 _MACHINE_HOOKS: Final = (
     f"{Annotation.PRE_DRAIN_HOOK_PREFIX}/",
     f"{Annotation.PRE_TERMINATE_HOOK_PREFIX}/",
@@ -23,9 +23,11 @@ _DEFERRALS: Final = (Annotation.TOPOLOGY_DEFER_UPGRADE, Annotation.TOPOLOGY_HOLD
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
-    """A deliberate hold of an object. annotation: the annotation that holds it, "" for a hook.
-    retry: when the hook is called again, None if unknown."""
+class Blocker:
+    """A hook or an annotation that blocks an operation on purpose.
+
+    annotation: its name, "" for a hook. retry: when the hook is called again, None if unknown.
+    """
 
     subject: str
     what: str
@@ -36,8 +38,8 @@ class Hold:
     seconds: float | None = None
 
 
-def holds_of(objects: ClusterObjects, calls: Sequence[HookCall]) -> list[Hold]:
-    """Return the holds of the cluster and its machines, the cluster first."""
+def blockers_of(objects: ClusterObjects, calls: Sequence[HookCall]) -> list[Blocker]:
+    """Return what blocks the cluster and its machines, the cluster first."""
     return [*_blocking_hooks(objects.cluster, calls), *_annotations(objects)]
 
 
@@ -47,7 +49,7 @@ def pending_hooks_of(cluster: Document) -> list[str]:
     return sorted(filter(None, listed.split(",")))
 
 
-def _blocking_hooks(cluster: Document, calls: Sequence[HookCall]) -> Iterator[Hold]:
+def _blocking_hooks(cluster: Document, calls: Sequence[HookCall]) -> Iterator[Blocker]:
     """Yield the hooks that answered that the operation must wait, else what the condition reports
     about hooks."""
     topology = condition(cluster, "TopologyReconciled") or {}
@@ -56,30 +58,30 @@ def _blocking_hooks(cluster: Document, calls: Sequence[HookCall]) -> Iterator[Ho
     since = str(topology.get("lastTransitionTime") or "")
     lines = [line.strip("* ") for line in str(topology.get("message") or "").split("\n")]
     blocking = [line for line in lines if "hooks are blocking" in line]
-    holding = [call for call in calls if call.retry is not None]
+    retried = [call for call in calls if call.retry is not None]
     if blocking:
-        holding = [call for call in holding if any(call.hook in line for line in blocking)]
-    for call in holding:
+        retried = [call for call in retried if any(call.hook in line for line in blocking)]
+    for call in retried:
         name = f"{call.hook} ({call.handler})"
-        yield Hold("Cluster", name, call.message, since, "", call.retry, call.seconds)
-    if not holding:
-        yield from (Hold("Cluster", "hook", line, since) for line in blocking)
+        yield Blocker("Cluster", name, call.message, since, "", call.retry, call.seconds)
+    if not retried:
+        yield from (Blocker("Cluster", "hook", line, since) for line in blocking)
 
 
-def _annotations(objects: ClusterObjects) -> Iterator[Hold]:
+def _annotations(objects: ClusterObjects) -> Iterator[Blocker]:
     for name in sorted(annotations_of(objects.cluster)):
-        if name.startswith(UPGRADE_HOLD):
-            yield Hold("Cluster", "upgrade held by an annotation", name, annotation=name)
+        if name.startswith(UPGRADE_HOOK_PREFIX):
+            yield Blocker("Cluster", "upgrade held by an annotation", name, annotation=name)
     for group in worker_groups(objects.cluster, "machineDeployments", "machinePools"):
         for name in deferrals_of(group):
-            yield Hold(f"workers {group.get('name')}", "upgrade deferred", name)
+            yield Blocker(f"workers {group.get('name')}", "upgrade deferred", name)
     for machine in objects.machines:
         if not machine["metadata"].get("deletionTimestamp"):
             continue
         for name in sorted(annotations_of(machine)):
             if name.startswith(_MACHINE_HOOKS):
                 what = "deletion held by an annotation"
-                yield Hold(f"Machine {name_of(machine)}", what, name, annotation=name)
+                yield Blocker(f"Machine {name_of(machine)}", what, name, annotation=name)
 
 
 def deferrals_of(group: Document) -> list[str]:
