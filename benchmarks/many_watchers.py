@@ -28,7 +28,7 @@ EVENTS: Final = 100
 PAGE: Final = 500
 
 
-async def under_load() -> list[Row]:
+async def measure() -> list[Row]:
     """10,000 objects, listed at once and in pages; 1,000 watchers of one hundred changes."""
     async with _served() as (server, client):
         base = resident()
