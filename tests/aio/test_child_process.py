@@ -150,9 +150,9 @@ def test_no_other_module_starts_processes() -> None:
     """Programs that are waited for (`subprocess.run`) have a time limit, and are not meant."""
     root = Path(kapy.__file__).parent
     starting = ("create_subprocess_exec(", "create_subprocess_shell(", "Popen(", "posix_spawn")
-    strs = {
+    modules = {
         str(path.relative_to(root))
         for path in root.rglob("*.py")
         if any(text in path.read_text() for text in starting)
     }
-    assert strs == STARTERS.keys()
+    assert modules == STARTERS.keys()

@@ -74,10 +74,10 @@ def spec_of(container: Document, **spec: Any) -> Document:
     ],
 )  # fmt: skip
 def test_an_invalid_pod_is_refused(container: Document, spec: Document, wrong: list[str]) -> None:
-    strs = [str(error) for error in pod_errors(spec_of(container, **spec), "spec")]
-    assert len(strs) == len(wrong), strs
-    for error, start in zip(sorted(strs), sorted(f"spec.{text}" for text in wrong), strict=True):
-        assert error.startswith(start), strs
+    errors = [str(error) for error in pod_errors(spec_of(container, **spec), "spec")]
+    assert len(errors) == len(wrong), errors
+    for error, start in zip(sorted(errors), sorted(f"spec.{text}" for text in wrong), strict=True):
+        assert error.startswith(start), errors
 
 
 def test_images_of_pods_have_no_blanks_around_them() -> None:

@@ -117,12 +117,12 @@ def folder(tmp_path: Path) -> Folder:
 
 def revisions(folder: Folder) -> tuple[int, list[int]]:
     store = Store.open(folder.data)
-    ints = [
+    revisions = [
         int(document["metadata"]["resourceVersion"])
         for document in store.table("configmaps").scan("")
     ]
     store.close()
-    return store.revision, ints
+    return store.revision, revisions
 
 
 def test_a_restored_plane_continues_with_higher_revisions(folder: Folder) -> None:

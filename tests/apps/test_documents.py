@@ -60,9 +60,9 @@ def test_the_readme_counts_the_rules_of_each_contract() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     match = re.search(r"are (\d+) rules for providers \(([^)]*)\)", text)
     assert match is not None
-    partses = [part.split() for part in match[2].replace("\n", " ").split(", ")]
+    words = [part.split() for part in match[2].replace("\n", " ").split(", ")]
     counted = [[contract.title, str(len(contract.rules))] for contract in CONTRACTS]
-    assert partses == counted
+    assert words == counted
     assert int(match[1]) == sum(len(contract.rules) for contract in CONTRACTS)
 
 

@@ -29,5 +29,5 @@ async def test_configured_addresses_precede_stored_services() -> None:
         places = ServiceAddresses(TOLD)
         assert places(("ns", "own", 443)) is None, "there is no server yet"
         places.lookup = ServiceResolver(asking.server.store)
-        placeses = [places(("ns", name, 443)) for name in ("told", "exact", "own", "none")]
-    assert placeses == ["https://10.0.0.1:1", "https://10.0.0.2:2", "https://10.0.0.3:9443", None]
+        addresses = [places(("ns", name, 443)) for name in ("told", "exact", "own", "none")]
+    assert addresses == ["https://10.0.0.1:1", "https://10.0.0.2:2", "https://10.0.0.3:9443", None]

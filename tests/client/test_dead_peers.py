@@ -55,9 +55,9 @@ def seconds_to_notice(connection: socket.socket) -> tuple[float, float]:
 
 
 def assert_all_notice(url: str, expected: int) -> None:
-    secondses = [seconds_to_notice(connection) for connection in connections_to(url)]
-    assert len(secondses) == expected
-    assert all(0 < limit <= 15 for limits in secondses for limit in limits), secondses
+    limits_of_all = [seconds_to_notice(connection) for connection in connections_to(url)]
+    assert len(limits_of_all) == expected
+    assert all(0 < limit <= 15 for limits in limits_of_all for limit in limits), limits_of_all
 
 
 async def test_requests_watches_and_probes_detect_a_dead_peer() -> None:

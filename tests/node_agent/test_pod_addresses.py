@@ -91,8 +91,8 @@ def test_networks_of_the_machine_are_read_from_its_routes(stage: Stage, tmp_path
         "down\t0000A8C0\t00000000\t0000\t0\t0\t0\t0000FFFF\t0\t0\t0",
         "odd",
     )
-    strs = [str(network) for network in subnets.host_networks(but="kapy")]
-    assert strs == ["10.0.0.0/24", "172.16.0.0/12"]
+    networks = [str(network) for network in subnets.host_networks(but="kapy")]
+    assert networks == ["10.0.0.0/24", "172.16.0.0/12"]
 
 
 def test_subnets_that_are_taken_are_left_out() -> None:

@@ -52,8 +52,8 @@ def test_every_topic_has_a_sample(topic: str) -> None:
 
 def test_one_module_knows_the_place_of_recorded_data() -> None:
     """Everything else asks it, so that a clone without the data runs the same tests."""
-    strs = [str(path.relative_to(ROOT)) for path in sources() if PLACE.search(path.read_text())]
-    assert [text for text in strs if text not in KNOWS_THE_PLACE] == []
+    paths = [str(path.relative_to(ROOT)) for path in sources() if PLACE.search(path.read_text())]
+    assert [text for text in paths if text not in KNOWS_THE_PLACE] == []
 
 
 def test_examples_are_fixed_and_have_no_deadline() -> None:

@@ -83,8 +83,8 @@ def nodes_of(values: list[Document]) -> list[str]:
 async def unseen(client: Client) -> list[Document]:
     """The Pods that have a Node, read as a drain reads them."""
     nodes = [document["metadata"]["name"] for document in (await client.list(NODES)).items]
-    itemses = [(await client.list(PODS, fields=f"spec.nodeName={node}")).items for node in nodes]
-    return [pod for results in itemses for pod in results]
+    results = [(await client.list(PODS, fields=f"spec.nodeName={node}")).items for node in nodes]
+    return [pod for result in results for pod in result]
 
 
 async def scale(running: ManagementPlane, **replicas: int) -> None:

@@ -129,8 +129,8 @@ class Informer(Generic[T]):
 
     def _these(self, keys: Sequence[Key]) -> Sequence[T]:
         as_asked = self._read
-        objs: list[Any] = self._store.objects.of(keys)
-        return objs if as_asked is _same else list(map(as_asked, objs))
+        documents: list[Any] = self._store.objects.of(keys)
+        return documents if as_asked is _same else list(map(as_asked, documents))
 
 
 def _same(document: Document) -> Document:

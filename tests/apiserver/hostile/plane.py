@@ -66,8 +66,8 @@ class Plane:
     def memory(self) -> Mapping[str, int]:
         """Resident memory in MiB: now, and at its highest since `forget_peak`."""
         lines = Path(f"/proc/{self.process}/status").read_text().splitlines()
-        partses = dict(line.split(":", 1) for line in lines if line.startswith(("VmRSS", "VmHWM")))
-        return {name: int(value.split()[0]) // 1024 for name, value in partses.items()}
+        sizes = dict(line.split(":", 1) for line in lines if line.startswith(("VmRSS", "VmHWM")))
+        return {name: int(value.split()[0]) // 1024 for name, value in sizes.items()}
 
     def forget_peak(self) -> None:
         """Let the highest memory be that of now."""

@@ -119,8 +119,8 @@ def test_only_sources_are_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert source_folder("herd.a.b:extension") == tmp_path / "herd"
     assert source_folder("lone") == tmp_path
     assert source_folder("nowhere") == tmp_path
-    strs = {str(stamp.relative_to(tmp_path)) for stamp in file_stamps(tmp_path / "herd")}
-    assert strs == {"herd/__init__.py", "herd/a/b.py"}
+    names = {str(stamp.relative_to(tmp_path)) for stamp in file_stamps(tmp_path / "herd")}
+    assert names == {"herd/__init__.py", "herd/a/b.py"}
 
 
 def test_a_mistake_in_the_source_is_reported(tmp_path: Path) -> None:

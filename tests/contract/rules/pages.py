@@ -126,10 +126,10 @@ def _page(table: Kept) -> Iterator[str]:
 
 def _sections(document: Document) -> dict[str, list[Rule]]:
     """Rules and promises by their section, in the order of the document."""
-    ruleses: dict[str, list[Rule]] = {}
+    by_section: dict[str, list[Rule]] = {}
     for rule in (*document.rules, *document.promises):
-        ruleses.setdefault(rule.section, []).append(rule)
-    return ruleses
+        by_section.setdefault(rule.section, []).append(rule)
+    return by_section
 
 
 def _names(row: Row, rule: Rule) -> bool:

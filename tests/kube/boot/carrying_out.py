@@ -64,12 +64,12 @@ def _moved(text: str, root: Path) -> str:
 
 
 def _files(root: Path, owners: Path) -> dict[str, Any]:
-    partses = dict(line.split(" ", 1)[::-1] for line in owners.read_text().splitlines())
+    owner_of = dict(line.split(" ", 1)[::-1] for line in owners.read_text().splitlines())
     return {
         str(path).removeprefix(str(root)): {
             "content": _content(path, root),
             "mode": f"{path.stat().st_mode & 0o7777:04o}",
-            "owner": _owner(partses.get(str(path), "")),
+            "owner": _owner(owner_of.get(str(path), "")),
         }
         for path in sorted(root.rglob("*"))
         if path.is_file()

@@ -84,10 +84,10 @@ async def test_some_defects_need_injected_faults(role: str, wrong: str) -> None:
 
 async def test_injected_faults_can_be_replayed() -> None:
     run = [await run_with_faults(subject("control-plane", "once")) for _ in range(2)]
-    evidenceses = [
+    evidence_of_runs = [
         [finding.evidence for item in day.results for finding in item.findings] for day in run
     ]
-    assert evidenceses[0] == evidenceses[1] != []
+    assert evidence_of_runs[0] == evidence_of_runs[1] != []
 
 
 async def test_addresses_of_the_sdk_keep_every_rule() -> None:

@@ -126,8 +126,11 @@ def _fit_width(lines: Sequence[Line], width: int, *, color: bool) -> str:
     they would get too little room. If the tree is still too wide, names are cut, then columns are
     omitted.
     """
-    cellses = [line.cells() for line in lines]
-    full = [0, *(at for at in range(1, len(HEADER) - 1) if any(row[at][0] for row in cellses))]
+    cells = [line.cells() for line in lines]
+    full = [
+        0,
+        *(at for at in range(1, len(HEADER) - 1) if any(row[at][0] for row in cells)),
+    ]
     narrower = [
         [item for item in full if item not in OMITTED_COLUMNS[:hidden]] for hidden in range(1, 8)
     ]
@@ -137,7 +140,7 @@ def _fit_width(lines: Sequence[Line], width: int, *, color: bool) -> str:
         *((SHORT_HEADER, item) for item in narrower),
     ):
         rows = [[(header[at], header[at]) for at in used]]
-        rows += [[row[at] for at in used] for row in cellses]
+        rows += [[row[at] for at in used] for row in cells]
         widths = [max(len(row[at][0]) for row in rows) + 2 for at in range(len(used))]
         room = width - sum(widths)
         least = SHORTEST + sum(widths[1:]) - 2  # the last column has no separator
