@@ -28,7 +28,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES, SECRETS, SERVICES
 from kapy.testing.faults import BAD_DAY, Faults
-from tests.clusterctl.move.death import Killed, Life
+from tests.clusterctl.move.killed_process import Killed, Life
 from tests.clusterctl.releases import ACME, CORE, Releases, management_cluster
 
 Work = Callable[[Client, Releases], Awaitable[object]]

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from kapy.kube import Document
 from kapy.kube.names import Resource
-from tests.core.stage import CONFIGS, CONTROL_PLANES, INFRA_CLUSTERS, INFRA_MACHINES
+from tests.core.environment import CONFIGS, CONTROL_PLANES, INFRA_CLUSTERS, INFRA_MACHINES
 
 
 class Break(NamedTuple):

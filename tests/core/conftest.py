@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from tests.core.stage import Stage, stage
+from tests.core.environment import CoreEnvironment, core_environment
 
 
 @pytest_asyncio.fixture
-async def plane() -> AsyncIterator[Stage]:
+async def plane() -> AsyncIterator[CoreEnvironment]:
     """Core's controllers on a plane of their own."""
-    async with stage() as running:
+    async with core_environment() as running:
         yield running

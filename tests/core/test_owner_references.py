@@ -11,19 +11,19 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object
-from tests.core.machineset.test_stories import machine_set
-from tests.core.stage import (
+from tests.core.environment import (
     CONFIGS,
     INFRA_MACHINES,
     INFRA_POOLS,
     VERSION,
-    Stage,
+    CoreEnvironment,
     deployment,
     of,
     reference,
     running_cluster,
     templates,
 )
+from tests.core.machineset.test_stories import machine_set
 
 KINDS: tuple[type[Object], ...] = (
     Machine,
@@ -62,7 +62,7 @@ def _api_version() -> Document:
     return {"apiVersion": "cluster.x-k8s.io/v1beta2"}
 
 
-async def owners(plane: Stage) -> dict[str, list[Document]]:
+async def owners(plane: CoreEnvironment) -> dict[str, list[Document]]:
     """The references to the Cluster, by the kind of who has them."""
     result = {}
     for kind in KINDS:
@@ -72,7 +72,7 @@ async def owners(plane: Stage) -> dict[str, list[Document]]:
     return result
 
 
-async def test_owner_references_are_restored(plane: Stage) -> None:
+async def test_owner_references_are_restored(plane: CoreEnvironment) -> None:
     await running_cluster(plane)
     await plane.create(*everything())
     await plane.settle(10)

@@ -16,13 +16,13 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.kube.errors import Conflict, ServerError, TooManyRequests, Unreachable
 from kapy.kube.http import Request
-from tests.core.stage import (
+from tests.core.environment import (
     CONFIGS,
     INFRA_MACHINES,
-    Stage,
+    CoreEnvironment,
+    core_environment,
     deployment,
     running_cluster,
-    stage,
     templates,
 )
 
@@ -32,7 +32,7 @@ SEEDS = int(os.environ.get("KAPY_SEEDS", "3"))
 class Trouble:
     """Spoils a share of the controllers' requests, as long as it is switched on."""
 
-    def __init__(self, plane: Stage, seed: int, share: float = 0.2) -> None:
+    def __init__(self, plane: CoreEnvironment, seed: int, share: float = 0.2) -> None:
         self._random = Random(seed)
         self._share = share
         self.on = True
@@ -63,7 +63,7 @@ class Trouble:
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 async def test_faults_create_no_second_machine(seed: int) -> None:
-    async with stage(seed) as plane:
+    async with core_environment(seed) as plane:
         await running_cluster(plane)
         trouble = Trouble(plane, seed)
         await plane.create(*templates(), deployment(4))
@@ -87,7 +87,7 @@ async def test_faults_create_no_second_machine(seed: int) -> None:
 async def test_a_program_that_is_killed_continues_where_it_was(seed: int) -> None:
     """Killed after a random number of writes, a few times over, during create and scale down."""
     random = Random(seed)
-    async with stage(seed) as plane:
+    async with core_environment(seed) as plane:
         await running_cluster(plane)
         await plane.create(*templates(), deployment(3))
         for _ in range(6):

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from tests.differential.case import Case
 from tests.differential.comparing import with_answers
-from tests.differential.ground import prepare
+from tests.differential.initial_objects import prepare
 from tests.differential.keeping import keep
 from tests.differential.peers import remote
 from tests.differential.playing import differences

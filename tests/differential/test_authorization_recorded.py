@@ -38,12 +38,12 @@ def _write(topic: str, document: Answers) -> None:
 @pytest.mark.parametrize("topic", TOPICS)
 async def test_answers_are_those_that_were_recorded(topic: str, tmp_path: Path) -> None:
     async with peers(tmp_path) as request:
-        answerses = [await answers(peer, topic) for peer in request]
+        documents = [await answers(peer, topic) for peer in request]
     if os.environ.get("KAPY_RECORD"):
-        assert len(answerses) == 2, "only a real server is recorded"
-        _write(topic, answerses[0])
+        assert len(documents) == 2, "only a real server is recorded"
+        _write(topic, documents[0])
     recorded = _read(topic)
-    for document in answerses:
+    for document in documents:
         wrong = {
             label: (document.get(label), recorded.get(label))
             for label in {**recorded, **document}

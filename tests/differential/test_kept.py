@@ -13,8 +13,8 @@ import pytest
 from kapy._aio.clock import loop_clock, system_clock
 from tests.differential.case import Case
 from tests.differential.comparing import judged
-from tests.differential.ground import prepare
 from tests.differential.hooks import Hooks
+from tests.differential.initial_objects import prepare
 from tests.differential.keeping import kept
 from tests.differential.known import KNOWN
 from tests.differential.peers import Embedded, embedded

@@ -13,7 +13,7 @@ from kapy._aio.clock import system_clock
 from tests.differential.case import Case
 from tests.differential.comparing import Outcome, Pair
 from tests.differential.draw import Draw
-from tests.differential.ground import prepare
+from tests.differential.initial_objects import prepare
 from tests.differential.peers import embedded, remote
 from tests.differential.progress import Progress
 

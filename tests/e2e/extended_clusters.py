@@ -20,7 +20,7 @@ from kapy.conditions import is_true
 from kapy.kube import Document, Key
 from kapy.kube.model import encode
 from kapy.testing.story import Story
-from tests.core.topology.herd import cluster, part
+from tests.core.topology.topology_story import cluster, part
 from tests.e2e.shell import Shell
 from tests.examples.test_in_memory_class import VALUES
 from tests.examples.test_in_place_memory import FIELD

@@ -29,7 +29,7 @@ from kapy.kube import Document, Key, pki
 from kapy.remote.secrets import KUBECONFIG
 from kapy.testing.story import Story
 from tests.absent import has_go
-from tests.core.topology.herd import objects as sample
+from tests.core.topology.topology_story import objects as sample
 from tests.e2e.extended_clusters import has_variables, is_released, released_class, resized
 from tests.e2e.shell import Shell
 from tests.examples.test_platform_patches import EXTERNAL

@@ -50,8 +50,8 @@ from kapy.testing.faults import Faults, Rates
 from kapy.testing.frozen import Frozen
 from kapy.testing.story import Story
 from tests.apps.manager.separate import PodsHere
-from tests.core.stage import default_namespace
-from tests.engine.herd_and_page import CLAIM, HERD, PAGE
+from tests.core.environment import default_namespace
+from tests.engine.two_clusters import CLAIM, HERD, PAGE
 from tests.sdk.page_of_kubeadm import PROVIDER, PageControlPlane
 from tests.sdk.range_pool import RangePool, Ranges
 

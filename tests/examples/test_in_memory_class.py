@@ -20,7 +20,7 @@ from kapy.engine.options import ManagerOptions
 from kapy.kube import Key
 from kapy.testing.extension import InProcess
 from kapy.testing.story import Story
-from tests.core.topology.herd import is_settled
+from tests.core.topology.topology_story import is_settled
 from tests.examples.test_extensions import example
 from tests.hooks.extension import config
 from tests.stories.plane import own_kinds

@@ -21,7 +21,7 @@ from kapy.hooks import VALIDATE_TOPOLOGY, ValidateTopologyRequest
 from kapy.kube import Document, Key
 from kapy.testing.extension import InProcess, ask
 from kapy.testing.story import Story
-from tests.core.topology.herd import objects
+from tests.core.topology.topology_story import objects
 from tests.examples.test_extensions import FOLDER, HOLDER, example
 from tests.hooks.extension import config
 from tests.stories.plane import own_kinds

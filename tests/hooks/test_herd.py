@@ -12,7 +12,7 @@ from kapy.conditions.lookup import is_true, message_of
 from kapy.kube import Document
 from kapy.kube.meta import read
 from kapy.testing.story import Story
-from tests.core.topology.herd import class_objects, cluster
+from tests.core.topology.topology_story import class_objects, cluster
 from tests.hooks.extension import Extension, Network, config
 from tests.stories.plane import own_kinds
 from tests.stories.test_extensions import discovered, running_with
@@ -34,8 +34,8 @@ def clusters() -> list[Document]:
 async def waiting(story: Story, text: str) -> int:
     """Return the number of Clusters whose condition reports that they wait for something."""
     listed = await story.client.list(Cluster.RESOURCE, "default")
-    conditionses = [read(document, Cluster).status.conditions for document in listed.items]
-    return sum(text in message_of(conditions, "TopologyReconciled") for conditions in conditionses)
+    of_clusters = [read(document, Cluster).status.conditions for document in listed.items]
+    return sum(text in message_of(conditions, "TopologyReconciled") for conditions in of_clusters)
 
 
 async def test_waiting_clusters_are_requeued_one_after_the_other() -> None:

@@ -19,7 +19,7 @@ ADOPTION: Final = (f"{FOLDER}/test_adoption_story.py",)
 PROJECTION: Final = (f"{FOLDER}/test_projection.py",)
 CODE: Final = "providers/kubeadm/controlplane"
 
-CHECKS: Final = ("tests/sdk/test_certificate_checks.py", f"{FOLDER}/test_users_secrets_story.py")
+CHECKS: Final = ("tests/sdk/test_cluster_certificates.py", f"{FOLDER}/test_users_secrets_story.py")
 
 ETCD: Final = (
     Mutation(
@@ -69,7 +69,7 @@ ETCD: Final = (
         f"{CODE}/etcd_members.py",
         "if has_node(item) and not item.deleting and item.metadata.uid != leaving.metadata.uid",
         "if has_node(item) and item.metadata.uid != leaving.metadata.uid",
-        (f"{FOLDER}/test_leaders.py",),
+        (f"{FOLDER}/test_leader_candidates.py",),
     ),
     Mutation(
         "a Machine goes with its etcd member still in the cluster",
@@ -217,7 +217,7 @@ CONNECTION: Final = (
         f"{CODE}/certificate_expiry.py",
         "if not is_true(machine, ConditionType.API_SERVER_POD_HEALTHY):",
         "if False:",
-        (f"{FOLDER}/test_expiry.py",),
+        (f"{FOLDER}/test_certificate_expiry.py",),
     ),
 )
 
@@ -255,14 +255,14 @@ REMEDIATIONS: Final = (
         f"{CODE}/remediation_attempts.py",
         "before.retry_count >= spec.max_retry",
         "before.retry_count > spec.max_retry",
-        (f"{FOLDER}/test_attempts.py",),
+        (f"{FOLDER}/test_remediation_attempts.py",),
     ),
     Mutation(
         "a retry does not wait for retryPeriod",
         f"{CODE}/remediation_attempts.py",
         "if before.time + period > now:",
         "if False:",
-        (f"{FOLDER}/test_attempts.py",),
+        (f"{FOLDER}/test_remediation_attempts.py",),
     ),
     Mutation(
         "remediation goes on during a pending upgrade",

@@ -27,7 +27,7 @@ from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig_files import load as access_of
 from kapy.kube import Document, Key
 from kapy.kube.names import CRDS, SECRETS
-from tests.clusterctl.move.stage import load, simple_crd
+from tests.clusterctl.move.management_clusters import load, simple_crd
 from tests.clusterctl.recorded import moments
 from tests.oracle.commands import Run, ran
 from tests.oracle.live import named

@@ -20,7 +20,15 @@ from kapy.kube.http import Transport
 from kapy.kube.names import NODES
 from kapy.remote.cluster_cache import Kubeconfig, NotConnected
 from kapy.testing.faults import Faults, Rates
-from tests.remote.setting import ONE, TWO, Setting, Workload, kubeconfig, running, secret
+from tests.remote.workload_clusters import (
+    ONE,
+    TWO,
+    Workload,
+    WorkloadClusters,
+    kubeconfig,
+    running,
+    secret,
+)
 
 
 async def test_a_cluster_is_connected_as_soon_as_its_secret_and_its_server_are_there() -> None:
@@ -229,7 +237,7 @@ async def test_a_reconnected_cluster_is_enqueued_again() -> None:
 
     controller = Controller("nodes", reconcile)
 
-    async def watch(here: Setting) -> Any:
+    async def watch(here: WorkloadClusters) -> Any:
         for _ in range(3):
             try:
                 here.connections.watch(controller, ONE, NODES, keys)

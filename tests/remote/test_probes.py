@@ -10,7 +10,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import ServerError, Unauthorized, Unreachable
 from kapy.kube.names import NODES
 from kapy.remote.cluster_cache import NotConnected
-from tests.remote.setting import ONE, TWO, Workload, running, secret
+from tests.remote.workload_clusters import ONE, TWO, Workload, running, secret
 
 
 async def test_over_a_network_a_connection_is_probed_and_lost_after_five_failures() -> None:

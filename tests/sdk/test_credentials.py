@@ -29,7 +29,7 @@ from kapy.sdk import (
 from kapy.sdk.credentials import Credential, Sessions, TenantCredentials
 from kapy.sdk.credentials_of_tenants import is_allowed
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
-from tests.clusterctl.move.stage import simple_crd
+from tests.clusterctl.move.management_clusters import simple_crd
 from tests.sdk.paper_cloud import (
     CLUSTER,
     GROUP,

@@ -42,7 +42,7 @@ from kapy.sdk import (
 from kapy.sdk.machine_control_plane import ControlPlaneObserved
 from kapy.testing.provider_bench import key, provider_bench
 from tests.sdk.one_of_each import EACH, NAME, Each
-from tests.sdk.test_each import asked
+from tests.sdk.test_every_controller import asked
 
 GROUP: Final = "infrastructure.cluster.x-k8s.io"
 SUMS_UP: Final = {"control plane": "Available"}

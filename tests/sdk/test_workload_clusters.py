@@ -20,7 +20,7 @@ from kapy.sdk import Controller, MachineContext, Provisioned, Waiting, add_infra
 from kapy.sdk.controllers import Change
 from kapy.sdk.workload_clusters import NotConnected, WorkloadClusters
 from kapy.testing.provider_bench import ProviderBench, key, provider_bench
-from tests.remote.setting import secret
+from tests.remote.workload_clusters import secret
 from tests.sdk.paper_cloud import MACHINE, PAPER_CLUSTERS, PaperCloud, PaperMachine
 
 MACHINES = PaperMachine.RESOURCE

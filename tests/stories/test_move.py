@@ -19,7 +19,7 @@ from kapy.clusterctl.move.preflight import start_move
 from kapy.kube import Document, Key
 from kapy.kube.http import Request
 from kapy.testing.story import Story
-from tests.clusterctl.move.death import Killed, Life
+from tests.clusterctl.move.killed_process import Killed, Life
 from tests.stories.plane import running_plane
 
 CLUSTER, WORKERS = "capybara", "capybara-md-0"

@@ -19,7 +19,7 @@ from kapy.kube import Document, Key
 from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
 from kapy.testing.story import Story
-from tests.core.topology.herd import is_settled
+from tests.core.topology.topology_story import is_settled
 from tests.stories.networked import controllers_behind
 from tests.stories.plane import own_kinds, running
 

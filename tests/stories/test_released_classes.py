@@ -10,7 +10,7 @@ from kapy.api.machine import Machine
 from kapy.kube import Document, yaml
 from kapy.kube.errors import Invalid
 from kapy.testing.story import Story
-from tests.core.topology.herd import is_settled, reconciled
+from tests.core.topology.topology_story import is_settled, reconciled
 from tests.oracle.recorded import SAMPLES
 from tests.stories.plane import own_kinds, running_plane
 from tests.stories.released import (

@@ -21,7 +21,7 @@ from kapy.kube import Document, yaml
 from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import CONFIG_MAPS, CRDS, DEPLOYMENTS, EVENTS, NAMESPACES, PODS, SECRETS
 from kapy.testing.story import Story
-from tests.core.topology.herd import is_settled
+from tests.core.topology.topology_story import is_settled
 from tests.machine_pool import machine_pool
 from tests.stories.networked import controllers_behind
 from tests.stories.plane import own_kinds

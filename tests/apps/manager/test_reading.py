@@ -23,7 +23,7 @@ from kapy.engine.runtime import Runtime
 from kapy.hooks.https import HttpsTransport
 from kapy.kube.http import ADMIN, Reply, Request
 from kapy.providers.inmemory import InMemoryClusters
-from tests.core.stage import default_namespace
+from tests.core.environment import default_namespace
 
 SENSITIVE = ("secrets", "configmaps")
 

@@ -36,7 +36,7 @@ from tests.apps.program.test_process import (
     manager_at,
     until_ready_is,
 )
-from tests.core.stage import default_namespace
+from tests.core.environment import default_namespace
 from tests.real.servers import free_port
 
 GROUP = "cluster.x-k8s.io"

@@ -29,7 +29,7 @@ from kapy.clusterctl.repository import repository_at, repository_of
 from kapy.clusterctl.repository.web import WebClient
 from kapy.kube import yaml
 from tests.clusterctl.repository.servers import Registry, serving
-from tests.clusterctl.repository.test_near import METADATA
+from tests.clusterctl.repository.test_folders import METADATA
 
 COMPONENTS = """
 apiVersion: apps/v1

@@ -24,7 +24,7 @@ from kapy.clusterctl.move.preflight import rehearse
 from kapy.clusterctl.progress import line
 from kapy.kube import Document
 from kapy.testing.virtual_time import VirtualTimeLoop
-from tests.clusterctl.move.stage import (
+from tests.clusterctl.move.management_clusters import (
     Heard,
     content,
     everything,

@@ -19,8 +19,8 @@ from kapy.clusterctl.move.pausing import is_paused
 from kapy.kube.errors import KapyError
 from kapy.kube.yaml import YamlError
 from tests.clusterctl.move import fleet
-from tests.clusterctl.move.death import Killed, Life
-from tests.clusterctl.move.stage import (
+from tests.clusterctl.move.killed_process import Killed, Life
+from tests.clusterctl.move.management_clusters import (
     NAMESPACE,
     Heard,
     content,

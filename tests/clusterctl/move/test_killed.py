@@ -19,9 +19,9 @@ from kapy.clusterctl.move.graph import Ref
 from kapy.clusterctl.move.kinds import MOVE
 from kapy.clusterctl.move.pausing import is_paused
 from kapy.kube import Document
-from tests.clusterctl.move.death import Killed, Life
 from tests.clusterctl.move.fleet import cluster_class, fleet, secret
-from tests.clusterctl.move.stage import (
+from tests.clusterctl.move.killed_process import Killed, Life
+from tests.clusterctl.move.management_clusters import (
     content,
     ended,
     everything,

@@ -21,8 +21,8 @@ from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import SECRETS, Resource
 from kapy.testing.faults import BAD_DAY, Faults, Rates
 from tests.clusterctl.move import fleet
-from tests.clusterctl.move.death import Killed, Life
-from tests.clusterctl.move.stage import (
+from tests.clusterctl.move.killed_process import Killed, Life
+from tests.clusterctl.move.management_clusters import (
     SIMPLE,
     Heard,
     content,

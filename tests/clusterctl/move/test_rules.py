@@ -22,7 +22,7 @@ from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import CRDS, Resource
 from tests.clusterctl.move import fleet
 from tests.clusterctl.move.fleet import obj, secret
-from tests.clusterctl.move.stage import (
+from tests.clusterctl.move.management_clusters import (
     SIMPLE,
     Heard,
     content,

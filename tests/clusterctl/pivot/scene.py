@@ -24,7 +24,7 @@ from kapy.clusterctl.provider import ProviderType
 from kapy.kube import Document, Key
 from kapy.kube.errors import Conflict, NotFound
 from kapy.kube.names import DEPLOYMENTS, NODES, SECRETS, Resource
-from tests.clusterctl.move.death import Life
+from tests.clusterctl.move.killed_process import Life
 from tests.clusterctl.releases import ACME_THINGS, Releases, management_cluster
 
 PROD: Final = Key("default", "prod")

@@ -18,7 +18,7 @@ from kapy.clusterctl.pivot.access import kubeconfig_file
 from kapy.clusterctl.pivot.host import CLUSTERS
 from kapy.kube import Document, Key
 from kapy.kube.names import DEPLOYMENTS, NODES, PODS, SECRETS, Resource
-from tests.clusterctl.move.death import Killed, Life
+from tests.clusterctl.move.killed_process import Killed, Life
 from tests.clusterctl.pivot.scene import PROD, Scene, node, scene
 
 EVERY_MOMENT: Final = bool(os.environ.get("KAPY_SOAK"))

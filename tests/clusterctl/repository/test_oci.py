@@ -26,7 +26,7 @@ from tests.clusterctl.repository.servers import (
     serving,
     status,
 )
-from tests.clusterctl.repository.test_near import METADATA
+from tests.clusterctl.repository.test_folders import METADATA
 
 HERD = Provider("herd", ProviderType.CONTROL_PLANE, "oci://unused/herd")
 FILES = {

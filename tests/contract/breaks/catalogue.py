@@ -13,8 +13,8 @@ from tests.contract.breaks.commands import COMMANDS
 from tests.contract.breaks.core import CORE
 from tests.contract.breaks.in_place import IN_PLACE
 from tests.contract.breaks.machines import MACHINES, POOLS
-from tests.contract.breaks.more import OTHER_PARTS
 from tests.contract.breaks.move import MOVE
+from tests.contract.breaks.other_promises import OTHER_PARTS
 
 BREAKS: Final[tuple[Break, ...]] = (
     *(*CORE, *MACHINES, *POOLS),

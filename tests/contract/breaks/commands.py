@@ -7,8 +7,8 @@ from typing import Final
 from tests.contract.breaks.broken import Break
 
 _SETTINGS: Final = "clusterctl/config/test_settings.py"
-_FAR: Final = "clusterctl/repository/test_far.py"
-_NEAR: Final = "clusterctl/repository/test_near.py"
+_FAR: Final = "clusterctl/repository/test_github_and_gitlab.py"
+_NEAR: Final = "clusterctl/repository/test_folders.py"
 _METADATA: Final = "clusterctl/test_metadata.py"
 _COMPONENTS: Final = "clusterctl/test_components.py"
 _INSTALL: Final = "clusterctl/test_install.py"

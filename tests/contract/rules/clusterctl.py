@@ -61,7 +61,7 @@ FILE: Final = [
         ("clusterctl/config/predefined.py", "clusterctl/repository/folder.py"),
         (
             "oracle/test_clusterctl.py::test_the_samples_pass",
-            "clusterctl/repository/test_near.py::test_a_local_folder_is_a_repository",
+            "clusterctl/repository/test_folders.py::test_a_local_folder_is_a_repository",
         ),
     ),
     Row(

@@ -6,8 +6,8 @@ from typing import Final
 
 from tests.contract.rules.row import Row
 
-FAR: Final = "clusterctl/repository/test_far.py"
-NEAR: Final = "clusterctl/repository/test_near.py"
+FAR: Final = "clusterctl/repository/test_github_and_gitlab.py"
+NEAR: Final = "clusterctl/repository/test_folders.py"
 SETTINGS: Final = "clusterctl/config/test_settings.py"
 BROKEN: Final = f"{SETTINGS}::test_a_provider_that_breaks_a_rule_is_reported"
 URLS: Final = f"{NEAR}::test_a_url_that_is_no_repository_s_is_reported"

@@ -29,9 +29,9 @@ ROWS: Final = [
         (231,),
         ("clusterctl/repository/releases.py",),
         (
-            "clusterctl/repository/test_near.py::"
+            "clusterctl/repository/test_folders.py::"
             "test_a_missing_file_is_reported_with_the_existing_ones",
-            "clusterctl/repository/test_far.py::test_an_asset_that_a_release_does_not_have_is_reported",
+            "clusterctl/repository/test_github_and_gitlab.py::test_an_asset_that_a_release_does_not_have_is_reported",
         ),
     ),
     Row(

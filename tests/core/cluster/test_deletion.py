@@ -13,14 +13,14 @@ from kapy.kube.errors import Forbidden
 from kapy.kube.http import Request
 from kapy.kube.names import CRDS
 from tests.core.cluster.test_stories import condition, found
-from tests.core.stage import (
+from tests.core.environment import (
     CONFIG_TEMPLATES,
     CONTROL_PLANES,
     INFRA_CLUSTERS,
     INFRA_MACHINES,
     INFRA_TEMPLATES,
     VERSION,
-    Stage,
+    CoreEnvironment,
     cluster,
     deployment,
     of,
@@ -70,14 +70,16 @@ def pool(replicas: int, name: str = "mp") -> Document:
     }
 
 
-async def owned_by_the_cluster(plane: Stage, kind: type[MachinePool | Machine], name: str) -> None:
+async def owned_by_the_cluster(
+    plane: CoreEnvironment, kind: type[MachinePool | Machine], name: str
+) -> None:
     value = await found(plane)
     owner = {"kind": "Cluster", "name": "c", "uid": value.metadata.uid}
     owners = [{"apiVersion": "cluster.x-k8s.io/v1beta2", **owner}]
     await plane.client.patch(kind, Key("default", name), {"metadata": {"ownerReferences": owners}})
 
 
-async def test_pools_count_as_workers_and_go_with_them(plane: Stage) -> None:
+async def test_pools_count_as_workers_and_go_with_them(plane: CoreEnvironment) -> None:
     await running_cluster(plane)
     await plane.client.create(MachinePool.RESOURCE, pool(3))
     await owned_by_the_cluster(plane, MachinePool, "mp")
@@ -100,7 +102,7 @@ async def test_pools_count_as_workers_and_go_with_them(plane: Stage) -> None:
     await plane.story.until_gone(Cluster, "c")
 
 
-async def test_machines_of_a_pool_are_not_summed_up_in_conditions(plane: Stage) -> None:
+async def test_machines_of_a_pool_are_not_summed_up_in_conditions(plane: CoreEnvironment) -> None:
     await running_cluster(plane)
     await plane.create(machine("of-pool", labels={Label.POOL_NAME: "mp"}))
     await plane.settle(30)
@@ -110,7 +112,7 @@ async def test_machines_of_a_pool_are_not_summed_up_in_conditions(plane: Stage) 
 
 
 async def test_a_control_plane_of_machines_is_initialized_by_a_node_and_deleted_after_the_workers(
-    plane: Stage,
+    plane: CoreEnvironment,
 ) -> None:
     document = cluster(controlPlaneEndpoint={"host": "1.2.3.4", "port": 6443})
     del document["spec"]["controlPlaneRef"]
@@ -137,7 +139,7 @@ async def test_a_control_plane_of_machines_is_initialized_by_a_node_and_deleted_
     await plane.story.until_gone(Cluster, "c")
 
 
-async def test_a_paused_cluster_stays_until_it_is_unpaused(plane: Stage) -> None:
+async def test_a_paused_cluster_stays_until_it_is_unpaused(plane: CoreEnvironment) -> None:
     await running_cluster(plane)
     await plane.create(*templates(), deployment(1))
     await plane.settle()
@@ -154,7 +156,7 @@ async def test_a_paused_cluster_stays_until_it_is_unpaused(plane: Stage) -> None
     assert not await plane.story.all(Machine)
 
 
-async def test_pausing_stops_a_deletion_in_the_middle(plane: Stage) -> None:
+async def test_pausing_stops_a_deletion_in_the_middle(plane: CoreEnvironment) -> None:
     await running_cluster(plane)
     await plane.settle()
     await plane.client.patch(CONTROL_PLANES, KEY, HOLD)
@@ -172,7 +174,9 @@ async def test_pausing_stops_a_deletion_in_the_middle(plane: Stage) -> None:
     await plane.story.until_gone(Cluster, "c", within=5)
 
 
-async def test_finalizers_of_others_hold_the_cluster_and_nothing_else(plane: Stage) -> None:
+async def test_finalizers_of_others_hold_the_cluster_and_nothing_else(
+    plane: CoreEnvironment,
+) -> None:
     await running_cluster(plane)
     await plane.settle()
     mine = (await found(plane)).metadata.finalizers
@@ -190,14 +194,16 @@ async def test_finalizers_of_others_hold_the_cluster_and_nothing_else(plane: Sta
     await plane.story.until_gone(Cluster, "c")
 
 
-async def test_objects_that_were_never_created_are_not_waited_for(plane: Stage) -> None:
+async def test_objects_that_were_never_created_are_not_waited_for(plane: CoreEnvironment) -> None:
     await plane.create(cluster())
     await plane.settle()
     await plane.client.delete(Cluster, KEY)
     await plane.story.until_gone(Cluster, "c", within=5)
 
 
-async def test_objects_of_an_uninstalled_provider_do_not_block_a_deletion(plane: Stage) -> None:
+async def test_objects_of_an_uninstalled_provider_do_not_block_a_deletion(
+    plane: CoreEnvironment,
+) -> None:
     await running_cluster(plane)
     await plane.settle()
     await plane.client.delete(CRDS, Key("", INFRA_CLUSTERS.group_resource))
@@ -211,7 +217,7 @@ async def test_objects_of_an_uninstalled_provider_do_not_block_a_deletion(plane:
 
 @pytest.mark.parametrize("refused", ["machinesets", "fakeclusters", "fakecontrolplanes"])
 async def test_a_refused_deletion_is_reported_and_the_others_continue(
-    plane: Stage, refused: str
+    plane: CoreEnvironment, refused: str
 ) -> None:
     await running_cluster(plane)
     alone: Document = {

@@ -12,11 +12,11 @@ from kapy.api.names import Annotation
 from kapy.kube import Document, Key
 from kapy.kube.names import CRDS, Resource
 from tests.core.cluster.test_stories import condition, found
-from tests.core.stage import (
+from tests.core.environment import (
     CONTROL_PLANES,
     INFRA_CLUSTERS,
     VERSION,
-    Stage,
+    CoreEnvironment,
     cluster,
     crd_of,
     of,
@@ -39,7 +39,7 @@ def old_crd(resource: Resource) -> Document:
     return crd
 
 
-async def old_cluster(plane: Stage, **infrastructure: Any) -> None:
+async def old_cluster(plane: CoreEnvironment, **infrastructure: Any) -> None:
     """A Cluster of old providers that have not reported anything yet."""
     for resource in (OLD_CLUSTERS, OLD_CONTROL_PLANES):
         await plane.client.create(CRDS, old_crd(resource))
@@ -62,7 +62,7 @@ def legacy(value: Cluster) -> dict[str, tuple[str, str, str]]:
     return {two.type: (two.status, two.reason, two.severity) for two in conditions}
 
 
-async def test_a_cluster_of_v1beta1_providers_comes_up(plane: Stage) -> None:
+async def test_a_cluster_of_v1beta1_providers_comes_up(plane: CoreEnvironment) -> None:
     await old_cluster(plane, spec={"controlPlaneEndpoint": {"host": "1.2.3.4", "port": 6443}})
     await plane.settle()
     value = await found(plane)
@@ -118,7 +118,7 @@ async def test_a_cluster_of_v1beta1_providers_comes_up(plane: Stage) -> None:
     "resource", [OLD_CLUSTERS, OLD_CONTROL_PLANES], ids=lambda value: value.kind
 )
 async def test_a_terminal_failure_of_v1beta1_is_never_unset(
-    plane: Stage, resource: Resource
+    plane: CoreEnvironment, resource: Resource
 ) -> None:
     await old_cluster(plane)
     failure = {"failureReason": "CreateError", "failureMessage": "no such network"}
@@ -138,7 +138,7 @@ async def test_a_terminal_failure_of_v1beta1_is_never_unset(
 
 
 async def test_infrastructure_that_is_managed_from_outside_is_taken_as_it_is(
-    plane: Stage,
+    plane: CoreEnvironment,
 ) -> None:
     outside = of(INFRA_CLUSTERS, "c")
     outside["metadata"]["annotations"] = {Annotation.MANAGED_BY: "terraform"}
@@ -158,14 +158,14 @@ async def test_infrastructure_that_is_managed_from_outside_is_taken_as_it_is(
     assert document["metadata"]["annotations"] == {Annotation.MANAGED_BY: "terraform"}
 
 
-async def test_the_endpoint_of_the_user_is_the_endpoint(plane: Stage) -> None:
+async def test_the_endpoint_of_the_user_is_the_endpoint(plane: CoreEnvironment) -> None:
     await running_cluster(plane, controlPlaneEndpoint={"host": "api.example.com", "port": 443})
     await plane.settle()
     value = await found(plane)
     assert value.spec.control_plane_endpoint.host == "api.example.com"
 
 
-async def test_the_endpoint_may_come_from_the_control_plane(plane: Stage) -> None:
+async def test_the_endpoint_may_come_from_the_control_plane(plane: CoreEnvironment) -> None:
     endpoint = {"host": "5.6.7.8", "port": 6443}
     await plane.create(
         of(INFRA_CLUSTERS, "c"), of(CONTROL_PLANES, "c", spec={"controlPlaneEndpoint": endpoint})
@@ -194,7 +194,7 @@ BROKEN: list[tuple[Resource, Document, str]] = [
 
 
 async def test_a_contract_violation_is_reported_and_can_be_corrected_and_deleted(
-    plane: Stage,
+    plane: CoreEnvironment,
 ) -> None:
     await running_cluster(plane)
     await plane.settle()
@@ -230,7 +230,9 @@ UNFIT: list[tuple[Document, str, int]] = [
 ]
 
 
-async def test_a_condition_that_no_status_could_hold_spoils_nothing_else(plane: Stage) -> None:
+async def test_a_condition_that_no_status_could_hold_spoils_nothing_else(
+    plane: CoreEnvironment,
+) -> None:
     await running_cluster(plane)
     for reported, reason, length in UNFIT:
         ready = {"type": "Ready", "status": "False", "lastTransitionTime": SINCE, **reported}
@@ -243,7 +245,9 @@ async def test_a_condition_that_no_status_could_hold_spoils_nothing_else(plane: 
         assert value.status.phase == "Provisioned"
 
 
-async def test_a_provider_that_is_not_installed_is_named_and_waited_for(plane: Stage) -> None:
+async def test_a_provider_that_is_not_installed_is_named_and_waited_for(
+    plane: CoreEnvironment,
+) -> None:
     document = cluster()
     document["spec"]["infrastructureRef"] = reference(OLD_CLUSTERS, "c")
     await plane.create(document)

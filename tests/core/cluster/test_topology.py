@@ -9,15 +9,15 @@ from kapy.api.features import FeatureGates
 from kapy.kube import Document, Key
 from tests.core.cluster.test_providers import legacy
 from tests.core.cluster.test_stories import condition, found
-from tests.core.stage import (
+from tests.core.environment import (
     CONTROL_PLANES,
     INFRA_CLUSTERS,
     VERSION,
-    Stage,
+    CoreEnvironment,
     cluster,
+    core_environment,
     of,
     reference,
-    stage,
 )
 
 GATES = FeatureGates(cluster_topology=True)
@@ -52,13 +52,13 @@ def managed() -> Document:
     return document
 
 
-async def of_class(plane: Stage, *gates: Document) -> None:
+async def of_class(plane: CoreEnvironment, *gates: Document) -> None:
     await plane.client.create(ClusterClass.RESOURCE, cluster_class(*gates))
     await plane.create(managed())
     await plane.settle()
 
 
-async def make_parts(plane: Stage) -> None:
+async def make_parts(plane: CoreEnvironment) -> None:
     """Create the objects that the topology controller creates, and the Cluster's references."""
     await plane.create(of(INFRA_CLUSTERS, "c"), of(CONTROL_PLANES, "c"))
     references = {
@@ -70,7 +70,7 @@ async def make_parts(plane: Stage) -> None:
 
 
 async def test_a_cluster_waits_for_the_parts_that_its_class_makes() -> None:
-    async with stage(gates=GATES) as plane:
+    async with core_environment(gates=GATES) as plane:
         await of_class(plane)
         value = await found(plane)
         assert value.status.phase == "Pending"
@@ -95,7 +95,7 @@ async def test_a_cluster_waits_for_the_parts_that_its_class_makes() -> None:
 
 async def test_availability_gates_of_the_class_apply_until_the_cluster_has_its_own() -> None:
     gate = {"conditionType": "BackupsRun"}
-    async with stage(gates=GATES) as plane:
+    async with core_environment(gates=GATES) as plane:
         await of_class(plane, gate)
         assert "BackupsRun" in condition(await found(plane), "Available").message
         own = [{"conditionType": "Frozen", "polarity": "Negative"}]
@@ -113,7 +113,7 @@ async def test_availability_gates_of_the_class_apply_until_the_cluster_has_its_o
 
 
 async def test_a_cluster_without_its_parts_can_be_deleted() -> None:
-    async with stage(gates=GATES) as plane:
+    async with core_environment(gates=GATES) as plane:
         await of_class(plane)
         await plane.client.delete(Cluster, Key("default", "c"))
         await plane.story.until_gone(Cluster, "c", within=5)

@@ -26,7 +26,7 @@ from kapy.kube.http import ADMIN
 from kapy.kube.model import decode
 from kapy.kube.names import CRDS, Resource
 from kapy.topology.discovery import VariableDiscovery
-from tests.core.stage import crd_of, default_namespace, of
+from tests.core.environment import crd_of, default_namespace, of
 
 
 def fake(group: str, kind: str) -> Resource:
@@ -70,7 +70,7 @@ def variable(name: str, of_type: str = "string") -> Document:
 
 
 @dataclass
-class Yard:
+class ClassEnvironment:
     client: Client
 
     async def create(self, document: Document) -> ClusterClass:
@@ -92,7 +92,9 @@ class Yard:
 
 
 @asynccontextmanager
-async def yard(discovery: VariableDiscovery | None = None) -> AsyncIterator[Yard]:
+async def class_environment(
+    discovery: VariableDiscovery | None = None,
+) -> AsyncIterator[ClassEnvironment]:
     server = Server.open(None, clock=loop_clock())
     client = Client(server.transport(ADMIN), field_manager="person")
     async with asyncio.TaskGroup() as group:
@@ -103,7 +105,7 @@ async def yard(discovery: VariableDiscovery | None = None) -> AsyncIterator[Yard
         runtime = Runtime.on(server.transport(ADMIN), clock=loop_clock(), random=Random(0))
         add_to(runtime, discovery=discovery)
         running.append(group.create_task(runtime.run()))
-        yield Yard(client)
+        yield ClassEnvironment(client)
         for task in running:
             task.cancel()
     server.close()
@@ -127,7 +129,7 @@ def legacy(value: ClusterClass) -> dict[str, tuple[str, str, str]]:
 
 
 async def test_a_class_owns_its_templates_and_reports_success() -> None:
-    async with yard() as at:
+    async with class_environment() as at:
         await at.templates()
         result = await at.create(cluster_class(variables=[variable("b"), variable("a")]))
         for resource in TEMPLATES:
@@ -153,7 +155,7 @@ async def test_a_class_owns_its_templates_and_reports_success() -> None:
 
 
 async def test_a_missing_template_is_reported_until_it_exists() -> None:
-    async with yard() as at:
+    async with class_environment() as at:
         result = await at.create(cluster_class())
         status, reason, message = said(result)["RefVersionsUpToDate"]
         assert (status, reason) == ("Unknown", "InternalError")
@@ -168,7 +170,7 @@ async def test_a_missing_template_is_reported_until_it_exists() -> None:
 
 
 async def test_a_reference_to_an_old_version_is_reported() -> None:
-    async with yard() as at:
+    async with class_environment() as at:
         name = Key("", MACHINES.group_resource)
         crd = await at.client.get(CRDS, name)
         older = {**crd["spec"]["versions"][0], "name": "v1beta1", "storage": False}
@@ -192,7 +194,7 @@ async def test_a_reference_to_an_old_version_is_reported() -> None:
 
 
 async def test_a_paused_class_is_not_reconciled() -> None:
-    async with yard() as at:
+    async with class_environment() as at:
         await at.templates()
         document = cluster_class(variables=[variable("a")])
         document["metadata"]["annotations"] = {"cluster.x-k8s.io/paused": ""}
@@ -225,7 +227,7 @@ def patches(*names: str) -> list[Document]:
 
 async def test_extensions_define_variables_too() -> None:
     extensions = Extensions(one=[variable("x")], two=[variable("a"), variable("y")])
-    async with yard(extensions) as at:
+    async with class_environment(extensions) as at:
         await at.templates()
         document = cluster_class(variables=[variable("a")], patches=patches("one", "two"))
         result = await at.create(document)
@@ -257,7 +259,7 @@ async def test_extensions_define_variables_too() -> None:
 async def test_invalid_discovered_variables_are_reported_in_a_condition(
     extensions: Extensions, message: str, names: list[str]
 ) -> None:
-    async with yard(extensions) as at:
+    async with class_environment(extensions) as at:
         await at.templates()
         result = await at.create(cluster_class(variables=[variable("a")], patches=patches("one")))
         status, reason, text = said(result)["VariablesReady"]

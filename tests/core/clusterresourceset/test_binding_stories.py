@@ -20,10 +20,10 @@ from tests.core.clusterresourceset.resource_sets import (
     resource_set,
     told,
 )
-from tests.core.stage import Stage
+from tests.core.environment import CoreEnvironment
 
 
-async def test_several_sets_share_a_binding_despite_refused_writes(plane: Stage) -> None:
+async def test_several_sets_share_a_binding_despite_refused_writes(plane: CoreEnvironment) -> None:
     refusals = iter([True, False] * 4)
 
     def now_and_then(request: Request) -> Exception | None:
@@ -50,13 +50,15 @@ async def test_several_sets_share_a_binding_despite_refused_writes(plane: Stage)
     assert await inside(plane, "a") is not None
 
 
-async def owners_of_binding(plane: Stage) -> list[Document]:
+async def owners_of_binding(plane: CoreEnvironment) -> list[Document]:
     document = await plane.client.get(ClusterResourceSetBinding.RESOURCE, Key("default", "c"))
     return document["metadata"].get("ownerReferences") or []
 
 
 @pytest.mark.parametrize("paused", [True, False])
-async def test_owner_references_of_a_binding_are_restored(plane: Stage, *, paused: bool) -> None:
+async def test_owner_references_of_a_binding_are_restored(
+    plane: CoreEnvironment, *, paused: bool
+) -> None:
     await delivered(plane, config_map(k=manifest("a")), resource_set())
     await plane.story.merge(Cluster, "c", {"spec": {"paused": paused}})
     await plane.settle()
@@ -75,7 +77,7 @@ async def test_owner_references_of_a_binding_are_restored(plane: Stage, *, pause
         assert await owners_of_binding(plane) == before
 
 
-async def test_a_deleted_set_leaves_the_binding_to_the_others(plane: Stage) -> None:
+async def test_a_deleted_set_leaves_the_binding_to_the_others(plane: CoreEnvironment) -> None:
     await delivered(plane, config_map(k=manifest("a")), resource_set("one"), resource_set("two"))
     assert set(await binding(plane)) == {"one", "two"}
     before = await plane.story.get(ClusterResourceSetBinding, "c")
@@ -92,7 +94,7 @@ async def test_a_deleted_set_leaves_the_binding_to_the_others(plane: Stage) -> N
     assert await plane.story.get(ClusterResourceSetBinding, "c") is None
 
 
-async def test_a_binding_is_deleted_with_its_cluster(plane: Stage) -> None:
+async def test_a_binding_is_deleted_with_its_cluster(plane: CoreEnvironment) -> None:
     await delivered(plane, config_map(k=manifest("a")), resource_set())
     hold = {"metadata": {"finalizers": ["test.example.com/hold"]}}
     await plane.story.merge(Cluster, "c", hold)
@@ -103,7 +105,7 @@ async def test_a_binding_is_deleted_with_its_cluster(plane: Stage) -> None:
     assert await told(plane) == APPLIED
 
 
-async def test_an_old_binding_is_attributed_by_its_owner(plane: Stage) -> None:
+async def test_an_old_binding_is_attributed_by_its_owner(plane: CoreEnvironment) -> None:
     await delivered(plane, config_map(k=manifest("a")), resource_set())
     cluster = await plane.story.get(Cluster, "c")
     assert cluster is not None

@@ -6,11 +6,19 @@ from kapy.api.machine import Machine
 from kapy.api.names import Annotation, Label
 from kapy.kube import Key
 from kapy.kube.names import DAEMON_SETS, NODES, PODS
-from tests.core.machine.scene import BUDGETS, condition, delete, events, found, pod, running
-from tests.core.stage import CONFIGS, INFRA_MACHINES, Stage, default_namespace
+from tests.core.environment import CONFIGS, INFRA_MACHINES, CoreEnvironment, default_namespace
+from tests.core.machine.running_machine import (
+    BUDGETS,
+    condition,
+    delete,
+    events,
+    found,
+    pod,
+    running,
+)
 
 
-async def test_a_deletion_proceeds_from_the_node_outwards(plane: Stage) -> None:
+async def test_a_deletion_proceeds_from_the_node_outwards(plane: CoreEnvironment) -> None:
     await running(plane)
     hold = {"metadata": {"finalizers": ["test.example.com/hold"]}}
     for resource in (INFRA_MACHINES, CONFIGS):
@@ -37,7 +45,7 @@ async def test_a_deletion_proceeds_from_the_node_outwards(plane: Stage) -> None:
     assert {"SuccessfulDrainNode", "NodeVolumesDetached"} <= await events(plane)
 
 
-async def test_hook_annotations_block_their_step_of_the_deletion(plane: Stage) -> None:
+async def test_hook_annotations_block_their_step_of_the_deletion(plane: CoreEnvironment) -> None:
     drain = f"{Annotation.PRE_DRAIN_HOOK_PREFIX}/backup"
     terminate = f"{Annotation.PRE_TERMINATE_HOOK_PREFIX}/etcd"
     await running(plane, annotations={drain: "", terminate: ""})
@@ -59,7 +67,7 @@ async def test_hook_annotations_block_their_step_of_the_deletion(plane: Stage) -
     await plane.story.until_gone(Machine, "m")
 
 
-async def test_a_drain_waits_for_pods_but_not_for_those_of_the_node(plane: Stage) -> None:
+async def test_a_drain_waits_for_pods_but_not_for_those_of_the_node(plane: CoreEnvironment) -> None:
     await running(plane)
     await default_namespace(plane.workload)
     labels = {"matchLabels": {"a": "b"}}
@@ -103,7 +111,7 @@ async def test_a_drain_waits_for_pods_but_not_for_those_of_the_node(plane: Stage
     await plane.story.until_gone(Machine, "m")
 
 
-async def test_a_disruption_budget_is_respected_and_shown(plane: Stage) -> None:
+async def test_a_disruption_budget_is_respected_and_shown(plane: CoreEnvironment) -> None:
     await running(plane)
     await default_namespace(plane.workload)
     await plane.workload.create(PODS, pod("precious", labels={"app": "precious"}))
@@ -127,7 +135,7 @@ async def test_a_disruption_budget_is_respected_and_shown(plane: Stage) -> None:
     await plane.story.until_gone(Machine, "m", within=30)
 
 
-async def test_a_drain_ends_at_its_timeout(plane: Stage) -> None:
+async def test_a_drain_ends_at_its_timeout(plane: CoreEnvironment) -> None:
     await running(plane)
     await default_namespace(plane.workload)
     await plane.workload.create(PODS, pod("app", finalizers=["test.example.com/never"]))

@@ -11,8 +11,8 @@ from kapy.api.machine import Machine
 from kapy.core.machine.drain_steps import is_over
 from kapy.kube import Key
 from kapy.kube.names import NODES
-from tests.core.machine.scene import condition, delete, found, pod, pods, running
-from tests.core.stage import INFRA_MACHINES, Stage
+from tests.core.environment import INFRA_MACHINES, CoreEnvironment
+from tests.core.machine.running_machine import condition, delete, found, pod, pods, running
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOLD = {"metadata": {"finalizers": ["test.example.com/hold"]}}
@@ -33,7 +33,7 @@ def test_a_step_ends_at_its_timeout(started: str | None, limit: int | None, *, o
     assert is_over(started, limit, NOW) is over
 
 
-async def test_a_machine_is_not_drained_after_its_drain_has_ended(plane: Stage) -> None:
+async def test_a_machine_is_not_drained_after_its_drain_has_ended(plane: CoreEnvironment) -> None:
     """Its infrastructure may be partly deleted, so Pods on it cannot terminate gracefully."""
     await running(plane)
     await pods(plane, pod("app"))
@@ -45,7 +45,9 @@ async def test_a_machine_is_not_drained_after_its_drain_has_ended(plane: Stage) 
     assert not node["spec"].get("unschedulable")
 
 
-async def test_machines_of_a_cluster_that_is_deleted_are_not_drained(plane: Stage) -> None:
+async def test_machines_of_a_cluster_that_is_deleted_are_not_drained(
+    plane: CoreEnvironment,
+) -> None:
     await running(plane)
     await pods(plane, pod("app"))
     await plane.client.delete(Cluster, Key("default", "c"))

@@ -9,7 +9,8 @@ from kapy.api.machine_drain_rule import MachineDrainRule
 from kapy.api.names import Annotation
 from kapy.kube import Key
 from kapy.kube.names import NAMESPACES, NODES, PODS, SECRETS, Resource
-from tests.core.machine.scene import (
+from tests.core.environment import INFRA_MACHINES, CoreEnvironment, default_namespace, node_of
+from tests.core.machine.running_machine import (
     BUDGETS,
     condition,
     delete,
@@ -23,7 +24,6 @@ from tests.core.machine.scene import (
     running,
     waits,
 )
-from tests.core.stage import INFRA_MACHINES, Stage, default_namespace, node_of
 
 ATTACHMENTS = Resource(
     "storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", namespaced=False
@@ -31,7 +31,7 @@ ATTACHMENTS = Resource(
 STUCK = "deletionTimestamp set, but still not removed from the Node"
 
 
-async def attached(plane: Stage, volume: str, node: str = "m") -> None:
+async def attached(plane: CoreEnvironment, volume: str, node: str = "m") -> None:
     """A volume that is attached to a Node."""
     attachment = {
         "apiVersion": "storage.k8s.io/v1",
@@ -48,7 +48,7 @@ async def attached(plane: Stage, volume: str, node: str = "m") -> None:
     await plane.workload.patch(ATTACHMENTS, Key("", volume), status, subresource="status")
 
 
-async def test_pods_leave_in_the_order_of_their_rules(plane: Stage) -> None:
+async def test_pods_leave_in_the_order_of_their_rules(plane: CoreEnvironment) -> None:
     await running(plane)
     await pods(plane, *(pod(tier, labels={"tier": tier}) for tier in ("db", "web", "job", "log")))
     await rule(plane, "db", "Drain", order=10, pods=of_pods(tier="db"))
@@ -76,7 +76,7 @@ async def test_pods_leave_in_the_order_of_their_rules(plane: Stage) -> None:
     ] == ["log"]
 
 
-async def test_rules_know_the_namespaces_of_pods(plane: Stage) -> None:
+async def test_rules_know_the_namespaces_of_pods(plane: CoreEnvironment) -> None:
     await running(plane)
     await pods(plane, pod("app"))
     team = {"metadata": {"labels": {"team": "x"}}}
@@ -88,7 +88,7 @@ async def test_rules_know_the_namespaces_of_pods(plane: Stage) -> None:
 
 
 async def test_the_first_rule_by_name_counts_and_a_change_of_rules_is_noticed(
-    plane: Stage,
+    plane: CoreEnvironment,
 ) -> None:
     await running(plane)
     await pods(plane, pod("app"))
@@ -100,7 +100,7 @@ async def test_the_first_rule_by_name_counts_and_a_change_of_rules_is_noticed(
     await plane.story.until_gone(Machine, "m", within=2)
 
 
-async def test_nothing_is_polled_while_pods_take_their_time(plane: Stage) -> None:
+async def test_nothing_is_polled_while_pods_take_their_time(plane: CoreEnvironment) -> None:
     await running(plane)
     await pods(plane, pod("app"))
     await delete(plane)
@@ -114,7 +114,7 @@ async def test_nothing_is_polled_while_pods_take_their_time(plane: Stage) -> Non
     await plane.story.until_gone(Machine, "m", within=2)
 
 
-async def test_a_budget_that_allows_it_again_is_noticed_at_once(plane: Stage) -> None:
+async def test_a_budget_that_allows_it_again_is_noticed_at_once(plane: CoreEnvironment) -> None:
     await running(plane)
     await default_namespace(plane.workload)
     await plane.workload.create(PODS, pod("precious", labels={"app": "precious"}))
@@ -134,7 +134,7 @@ async def test_a_budget_that_allows_it_again_is_noticed_at_once(plane: Stage) ->
     await plane.story.until_gone(Machine, "m", within=2)
 
 
-async def test_pods_of_a_silent_node_are_not_waited_for(plane: Stage) -> None:
+async def test_pods_of_a_silent_node_are_not_waited_for(plane: CoreEnvironment) -> None:
     await running(plane)
     await pods(plane, pod("app"))
     unknown = [{"type": "Ready", "status": "Unknown"}, *node_of("m")["status"]["conditions"][1:]]
@@ -149,7 +149,9 @@ async def test_pods_of_a_silent_node_are_not_waited_for(plane: Stage) -> None:
     "annotation",
     [Annotation.EXCLUDE_NODE_DRAINING, Annotation.EXCLUDE_WAIT_FOR_NODE_VOLUME_DETACH],
 )
-async def test_a_machine_may_be_excluded_from_a_step(plane: Stage, annotation: str) -> None:
+async def test_a_machine_may_be_excluded_from_a_step(
+    plane: CoreEnvironment, annotation: str
+) -> None:
     await running(plane, annotations={annotation: ""})
     draining = annotation == Annotation.EXCLUDE_NODE_DRAINING
     if draining:
@@ -160,7 +162,7 @@ async def test_a_machine_may_be_excluded_from_a_step(plane: Stage, annotation: s
     assert await plane.story.get(Machine, "m") is None
 
 
-async def test_volumes_are_detached_before_the_machine_is_deleted(plane: Stage) -> None:
+async def test_volumes_are_detached_before_the_machine_is_deleted(plane: CoreEnvironment) -> None:
     await running(plane)
     await attached(plane, "data")
     await attached(plane, "elsewhere", node="other")
@@ -186,7 +188,7 @@ async def test_volumes_are_detached_before_the_machine_is_deleted(plane: Stage) 
 
 
 async def test_volumes_that_the_node_lists_are_waited_for_until_the_timeout(
-    plane: Stage,
+    plane: CoreEnvironment,
 ) -> None:
     await running(plane)
     volumes = {"status": {"volumesAttached": [{"name": "csi^v", "devicePath": ""}]}}
@@ -201,7 +203,7 @@ async def test_volumes_that_the_node_lists_are_waited_for_until_the_timeout(
     assert await plane.story.get(Machine, "m") is None
 
 
-async def test_a_cluster_that_is_silent_is_waited_for(plane: Stage) -> None:
+async def test_a_cluster_that_is_silent_is_waited_for(plane: CoreEnvironment) -> None:
     await running(plane)
     await pods(plane, pod("app"))
     plane.wire.silent = True
@@ -224,7 +226,7 @@ async def test_a_cluster_that_is_silent_is_waited_for(plane: Stage) -> None:
 
 
 async def test_a_cluster_that_is_silent_does_not_keep_a_machine_beyond_its_time(
-    plane: Stage,
+    plane: CoreEnvironment,
 ) -> None:
     await running(plane)
     limits = {"nodeDrainTimeoutSeconds": 600, "nodeVolumeDetachTimeoutSeconds": 600}
@@ -244,7 +246,7 @@ async def test_a_cluster_that_is_silent_does_not_keep_a_machine_beyond_its_time(
 
 
 async def test_pods_that_left_unobserved_are_not_awaited(
-    plane: Stage,
+    plane: CoreEnvironment,
 ) -> None:
     await running(plane)
     await pods(plane, pod("app"), pod("late"))
@@ -258,7 +260,7 @@ async def test_pods_that_left_unobserved_are_not_awaited(
     await plane.story.until_gone(Machine, "m", within=2)
 
 
-async def test_a_drain_continues_after_a_lost_connection(plane: Stage) -> None:
+async def test_a_drain_continues_after_a_lost_connection(plane: CoreEnvironment) -> None:
     await running(plane)
     await pods(plane, pod("app"))
     await delete(plane)

@@ -10,7 +10,16 @@ from kapy.api.machine import Machine
 from kapy.api.names import Annotation, Label
 from kapy.kube import Key
 from kapy.kube.names import NODES, SECRETS
-from tests.core.machine.scene import (
+from tests.core.environment import (
+    CONFIGS,
+    CONTROL_PLANES,
+    INFRA_MACHINES,
+    CoreEnvironment,
+    node_of,
+    of,
+    running_cluster,
+)
+from tests.core.machine.running_machine import (
     condition,
     control_plane_machine,
     delete,
@@ -19,18 +28,9 @@ from tests.core.machine.scene import (
     machine,
     running,
 )
-from tests.core.stage import (
-    CONFIGS,
-    CONTROL_PLANES,
-    INFRA_MACHINES,
-    Stage,
-    node_of,
-    of,
-    running_cluster,
-)
 
 
-async def report(plane: Stage, of_type: str, status: str) -> None:
+async def report(plane: CoreEnvironment, of_type: str, status: str) -> None:
     """Somebody's condition on the Machine."""
     document = await plane.client.get(Machine.RESOURCE, Key("default", "m"))
     messages = {
@@ -47,7 +47,9 @@ async def report(plane: Stage, of_type: str, status: str) -> None:
     await plane.settle()
 
 
-async def test_readiness_gates_hold_a_machine_back_in_both_directions(plane: Stage) -> None:
+async def test_readiness_gates_hold_a_machine_back_in_both_directions(
+    plane: CoreEnvironment,
+) -> None:
     await running(plane)
     gates = [
         {"conditionType": "Scanned"},
@@ -72,7 +74,9 @@ async def test_readiness_gates_hold_a_machine_back_in_both_directions(plane: Sta
 EXPIRY = "2030-01-01T00:00:00Z"
 
 
-async def test_a_control_plane_machine_says_when_its_certificates_expire(plane: Stage) -> None:
+async def test_a_control_plane_machine_says_when_its_certificates_expire(
+    plane: CoreEnvironment,
+) -> None:
     await running(plane, labels={Label.CONTROL_PLANE: ""})
     for on_machine, on_config, expected in (
         (None, EXPIRY, EXPIRY),
@@ -92,7 +96,9 @@ async def test_a_control_plane_machine_says_when_its_certificates_expire(plane: 
         assert condition(value, "Ready").status == "True"
 
 
-async def test_two_nodes_of_one_provider_id_are_reported_and_neither_is_taken(plane: Stage) -> None:
+async def test_two_nodes_of_one_provider_id_are_reported_and_neither_is_taken(
+    plane: CoreEnvironment,
+) -> None:
     await running_cluster(plane)
     await control_plane_machine(plane)
     await plane.create(of(CONFIGS, "m", spec={}), of(INFRA_MACHINES, "m", spec={}), machine())
@@ -113,7 +119,7 @@ async def test_two_nodes_of_one_provider_id_are_reported_and_neither_is_taken(pl
     assert value.status.node_ref.name == "m"
 
 
-async def test_boot_data_may_be_provided_by_a_user(plane: Stage) -> None:
+async def test_boot_data_may_be_provided_by_a_user(plane: CoreEnvironment) -> None:
     await running_cluster(plane)
     document = machine()
     document["spec"]["bootstrap"] = {"dataSecretName": "mine"}
@@ -143,7 +149,10 @@ async def test_boot_data_may_be_provided_by_a_user(plane: Stage) -> None:
     ],
 )
 async def test_the_node_is_deleted_only_while_a_control_plane_remains(
-    plane: Stage, labels: dict[str, str], control_plane: dict[str, Any], expected: set[str]
+    plane: CoreEnvironment,
+    labels: dict[str, str],
+    control_plane: dict[str, Any],
+    expected: set[str],
 ) -> None:
     await running(plane, labels=labels)
     await plane.report(CONTROL_PLANES, "c", **control_plane)
@@ -155,7 +164,7 @@ async def test_the_node_is_deleted_only_while_a_control_plane_remains(
 
 
 async def test_a_deleted_control_plane_deletes_its_machines_without_draining(
-    plane: Stage,
+    plane: CoreEnvironment,
 ) -> None:
     await running(plane)
     hold = {"metadata": {"finalizers": ["test.example.com/hold"]}}

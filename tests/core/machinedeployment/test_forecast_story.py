@@ -11,8 +11,14 @@ from kapy.core.machinedeployment.forecast import Forecast, forecast
 from kapy.kube import Document
 from kapy.kube.meta import read, to_document
 from kapy.kube.patch import merge_patch
+from tests.core.environment import (
+    CONFIG_TEMPLATES,
+    INFRA_TEMPLATES,
+    CoreEnvironment,
+    reference,
+    templates,
+)
 from tests.core.machinedeployment.test_stories import complete, started
-from tests.core.stage import CONFIG_TEMPLATES, INFRA_TEMPLATES, Stage, reference, templates
 
 TEMPLATES = {
     "version": {"version": "v1.33.7"},
@@ -37,7 +43,7 @@ CHANGES: dict[str, Document] = {
 }
 
 
-async def foretold(plane: Stage, patch: Document) -> Forecast:
+async def foretold(plane: CoreEnvironment, patch: Document) -> Forecast:
     """Return the forecast of the MachineDeployment with a patch of its spec."""
     current = await plane.story.get(MachineDeployment, "md")
     assert current is not None
@@ -47,7 +53,7 @@ async def foretold(plane: Stage, patch: Document) -> Forecast:
 
 
 @pytest.mark.parametrize("patch", CHANGES.values(), ids=CHANGES)
-async def test_a_rollout_follows_its_forecast(plane: Stage, patch: Document) -> None:
+async def test_a_rollout_follows_its_forecast(plane: CoreEnvironment, patch: Document) -> None:
     before = await started(plane, 3)
     await plane.create(*templates("other"))
     await plane.settle(90)

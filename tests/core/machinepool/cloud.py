@@ -8,12 +8,12 @@ from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Label
 from kapy.kube import Document, Key
 from kapy.kube.names import NODES
-from tests.core.stage import (
+from tests.core.environment import (
     CONFIGS,
     INFRA_MACHINES,
     INFRA_POOLS,
     VERSION,
-    Stage,
+    CoreEnvironment,
     node_of,
     of,
     reference,
@@ -48,7 +48,7 @@ def pool(replicas: int = 1, *, template: Document | None = None, **spec: Any) ->
 class Cloud:
     """A pool's infrastructure provider, run by the test. machines: each machine has an object."""
 
-    def __init__(self, plane: Stage, *, machines: bool, legacy: bool = False) -> None:
+    def __init__(self, plane: CoreEnvironment, *, machines: bool, legacy: bool = False) -> None:
         self.plane = plane
         self.machines = machines
         self.legacy = legacy
@@ -93,7 +93,9 @@ class Cloud:
         await self.plane.workload.patch(NODES, Key("", name), patch, subresource="status")
 
 
-async def cloud(plane: Stage, replicas: int, *, machines: bool = False, **parts: Any) -> Cloud:
+async def cloud(
+    plane: CoreEnvironment, replicas: int, *, machines: bool = False, **parts: Any
+) -> Cloud:
     await running_cluster(plane)
     result = Cloud(plane, machines=machines)
     await result.create(replicas, **parts)
@@ -101,13 +103,13 @@ async def cloud(plane: Stage, replicas: int, *, machines: bool = False, **parts:
     return result
 
 
-async def found(plane: Stage) -> MachinePool:
+async def found(plane: CoreEnvironment) -> MachinePool:
     machine_pool = await plane.story.get(MachinePool, "mp")
     assert machine_pool is not None
     return machine_pool
 
 
-async def nodes(plane: Stage) -> list[Document]:
+async def nodes(plane: CoreEnvironment) -> list[Document]:
     return list((await plane.workload.list(NODES)).items)
 
 

@@ -14,6 +14,18 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound, Unreachable
 from kapy.kube.http import Request
 from kapy.kube.names import CRDS, NODES, Resource
+from tests.core.environment import (
+    CONFIGS,
+    INFRA_MACHINES,
+    INFRA_POOLS,
+    VERSION,
+    CoreEnvironment,
+    crd_of,
+    node_of,
+    of,
+    reference,
+    running_cluster,
+)
 from tests.core.machinepool.cloud import (
     KEY,
     Cloud,
@@ -26,23 +38,13 @@ from tests.core.machinepool.cloud import (
     pool,
     told,
 )
-from tests.core.stage import (
-    CONFIGS,
-    INFRA_MACHINES,
-    INFRA_POOLS,
-    VERSION,
-    Stage,
-    crd_of,
-    node_of,
-    of,
-    reference,
-    running_cluster,
-)
 
 UNINITIALIZED = "node.cluster.x-k8s.io/uninitialized"
 
 
-async def test_a_pool_waits_for_its_providers_and_owns_their_objects(plane: Stage) -> None:
+async def test_a_pool_waits_for_its_providers_and_owns_their_objects(
+    plane: CoreEnvironment,
+) -> None:
     await running_cluster(plane)
     await plane.create(pool(1))
     await plane.settle()
@@ -77,7 +79,7 @@ async def test_a_pool_waits_for_its_providers_and_owns_their_objects(plane: Stag
     assert (await found(plane)).spec.template.spec.bootstrap.data_secret_name == "boot-2"
 
 
-async def test_a_pool_runs_when_its_machines_are_nodes(plane: Stage) -> None:
+async def test_a_pool_runs_when_its_machines_are_nodes(plane: CoreEnvironment) -> None:
     result = await cloud(plane, 1)
     await result.have("a", nodes=False)
     machine_pool = await found(plane)
@@ -112,7 +114,7 @@ async def test_a_pool_runs_when_its_machines_are_nodes(plane: Stage) -> None:
 
 @pytest.mark.parametrize("machines", [False, True], ids=["without Machines", "with Machines"])
 async def test_a_pool_follows_its_provider_from_0_to_3_to_1_to_0(
-    plane: Stage, *, machines: bool
+    plane: CoreEnvironment, *, machines: bool
 ) -> None:
     result = await cloud(plane, 0, machines=machines)
     for names in ((), ("a", "b", "c"), ("c",), ()):
@@ -137,7 +139,7 @@ async def test_a_pool_follows_its_provider_from_0_to_3_to_1_to_0(
         assert cluster.status.workers.replicas == count
 
 
-async def test_each_machine_of_the_provider_gets_a_machine(plane: Stage) -> None:
+async def test_each_machine_of_the_provider_gets_a_machine(plane: CoreEnvironment) -> None:
     """With the template's metadata; one that lost its owner is adopted again."""
     template = {"metadata": {"labels": {"team": "red"}, "annotations": {"note": "hi"}}}
     result = await cloud(plane, 1, machines=True, template=template)
@@ -178,7 +180,7 @@ async def test_each_machine_of_the_provider_gets_a_machine(plane: Stage) -> None
 
 
 async def test_a_deleted_machine_is_not_up_to_date_and_its_node_is_deleted(
-    plane: Stage,
+    plane: CoreEnvironment,
 ) -> None:
     result = await cloud(plane, 2, machines=True)
     control_plane = {"metadata": {"labels": {Label.CONTROL_PLANE: ""}}}
@@ -219,7 +221,7 @@ def machine_of_control_plane(labels: dict[str, str]) -> Document:
 
 
 async def test_while_others_scale_a_pool_its_phase_does_not_guess_the_direction(
-    plane: Stage,
+    plane: CoreEnvironment,
 ) -> None:
     result = await cloud(plane, 3)
     for value, names, phase in (
@@ -237,7 +239,9 @@ async def test_while_others_scale_a_pool_its_phase_does_not_guess_the_direction(
         assert machine_pool.spec.replicas == 3
 
 
-async def test_a_node_is_available_when_it_was_ready_for_long_enough(plane: Stage) -> None:
+async def test_a_node_is_available_when_it_was_ready_for_long_enough(
+    plane: CoreEnvironment,
+) -> None:
     result = await cloud(plane, 1, template={"spec": {"minReadySeconds": 60}})
     await result.have("a", nodes=False)
     node = node_of("a")
@@ -253,7 +257,9 @@ async def test_a_node_is_available_when_it_was_ready_for_long_enough(plane: Stag
     assert counted_before(await found(plane)) == (1, 1, 0)
 
 
-async def test_a_node_gets_annotations_loses_its_taint_and_may_be_recreated(plane: Stage) -> None:
+async def test_a_node_gets_annotations_loses_its_taint_and_may_be_recreated(
+    plane: CoreEnvironment,
+) -> None:
     result = await cloud(plane, 1)
     await result.have("a")
     (node,) = await nodes(plane)
@@ -281,7 +287,7 @@ async def test_a_node_gets_annotations_loses_its_taint_and_may_be_recreated(plan
     assert (after.name, after.uid != before.uid) == ("a", True)
 
 
-async def test_provisioned_is_never_taken_back(plane: Stage) -> None:
+async def test_provisioned_is_never_taken_back(plane: CoreEnvironment) -> None:
     result = await cloud(plane, 1)
     await result.have("a")
     await plane.report(INFRA_POOLS, "mp", initialization={"provisioned": False})
@@ -290,7 +296,7 @@ async def test_provisioned_is_never_taken_back(plane: Stage) -> None:
     assert machine_pool.status.initialization.infrastructure_provisioned is True
 
 
-async def test_a_paused_pool_only_reports_that_it_is_paused(plane: Stage) -> None:
+async def test_a_paused_pool_only_reports_that_it_is_paused(plane: CoreEnvironment) -> None:
     result = await cloud(plane, 1)
     await result.have("a")
     await plane.story.merge(Cluster, "c", {"spec": {"paused": True}})
@@ -306,7 +312,9 @@ async def test_a_paused_pool_only_reports_that_it_is_paused(plane: Stage) -> Non
     assert len(machine_pool.status.node_refs) == 2
 
 
-async def test_a_pool_is_deleted_after_its_references_and_with_its_nodes(plane: Stage) -> None:
+async def test_a_pool_is_deleted_after_its_references_and_with_its_nodes(
+    plane: CoreEnvironment,
+) -> None:
     result = await cloud(plane, 2)
     await result.have("a", "b")
     hold = {"metadata": {"finalizers": ["cloud.example.com/busy"]}}
@@ -323,7 +331,9 @@ async def test_a_pool_is_deleted_after_its_references_and_with_its_nodes(plane: 
     assert await nodes(plane) == []
 
 
-async def test_a_silent_workload_cluster_delays_a_deletion_up_to_a_timeout(plane: Stage) -> None:
+async def test_a_silent_workload_cluster_delays_a_deletion_up_to_a_timeout(
+    plane: CoreEnvironment,
+) -> None:
     spec = {"deletion": {"nodeDeletionTimeoutSeconds": 30}}
     result = await cloud(plane, 1, template={"spec": spec})
     await result.have("a")
@@ -334,7 +344,9 @@ async def test_a_silent_workload_cluster_delays_a_deletion_up_to_a_timeout(plane
     await plane.story.until_gone(MachinePool, "mp", within=60)
 
 
-async def test_waiting_for_references_does_not_consume_the_node_timeout(plane: Stage) -> None:
+async def test_waiting_for_references_does_not_consume_the_node_timeout(
+    plane: CoreEnvironment,
+) -> None:
     spec = {"deletion": {"nodeDeletionTimeoutSeconds": 30}}
     result = await cloud(plane, 1, template={"spec": spec})
     await result.have("a")
@@ -358,7 +370,9 @@ async def test_waiting_for_references_does_not_consume_the_node_timeout(plane: S
     assert await nodes(plane) == []
 
 
-async def test_terminal_failures_persist_and_lost_infrastructure_is_one(plane: Stage) -> None:
+async def test_terminal_failures_persist_and_lost_infrastructure_is_one(
+    plane: CoreEnvironment,
+) -> None:
     result = await cloud(plane, 1)
     await result.have("a")
     await plane.report(INFRA_POOLS, "mp", failureReason="NoQuota", failureMessage="ask for more")
@@ -406,7 +420,9 @@ BROKEN: list[tuple[Document, str]] = [
 ]
 
 
-async def test_a_provider_that_breaks_the_contract_is_named_with_the_field(plane: Stage) -> None:
+async def test_a_provider_that_breaks_the_contract_is_named_with_the_field(
+    plane: CoreEnvironment,
+) -> None:
     await (await cloud(plane, 1)).have("a")
     right = await plane.provider(INFRA_POOLS, "mp")
     for parts, complaint in BROKEN:
@@ -424,7 +440,7 @@ async def test_a_provider_that_breaks_the_contract_is_named_with_the_field(plane
         assert told(await found(plane))["InfrastructureReady"] == ("True", "Ready", "")
 
 
-async def test_the_provider_s_ready_is_mirrored(plane: Stage) -> None:
+async def test_the_provider_s_ready_is_mirrored(plane: CoreEnvironment) -> None:
     result = await cloud(plane, 1)
     await result.have("a")
     ready = {"type": "Ready", "status": "False", "reason": "Busy", "message": "wait"}
@@ -441,7 +457,7 @@ OLD_POOLS = Resource(
 )
 
 
-async def test_a_provider_of_the_old_contract_works_too(plane: Stage) -> None:
+async def test_a_provider_of_the_old_contract_works_too(plane: CoreEnvironment) -> None:
     crd = crd_of(OLD_POOLS)
     crd["metadata"]["labels"] = {"cluster.x-k8s.io/v1beta1": "v1beta1"}
     await plane.client.create(CRDS, crd)
@@ -460,7 +476,9 @@ async def test_a_provider_of_the_old_contract_works_too(plane: Stage) -> None:
     assert told(machine_pool)["InfrastructureReady"] == ("True", "Ready", "")
 
 
-async def test_a_pool_survives_the_death_of_its_controllers_at_any_write(plane: Stage) -> None:
+async def test_a_pool_survives_the_death_of_its_controllers_at_any_write(
+    plane: CoreEnvironment,
+) -> None:
     result = await cloud(plane, 3, machines=True)
     for name in ("a", "b", "c"):
         await result.make_object(name)
@@ -478,7 +496,7 @@ async def test_a_pool_survives_the_death_of_its_controllers_at_any_write(plane: 
     assert [machine.metadata.name for machine in await plane.story.all(Machine)] == ["a", "b", "c"]
 
 
-async def test_reconciling_an_unchanged_pool_writes_nothing(plane: Stage) -> None:
+async def test_reconciling_an_unchanged_pool_writes_nothing(plane: CoreEnvironment) -> None:
     result = await cloud(plane, 2, machines=True)
     await result.have("a", "b")
     await plane.settle(60)

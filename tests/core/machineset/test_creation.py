@@ -12,11 +12,11 @@ from kapy.kube.errors import Forbidden, ServerError
 from kapy.kube.http import Request
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
-from tests.core.stage import (
+from tests.core.environment import (
     CONFIG_TEMPLATES,
     CONFIGS,
     INFRA_MACHINES,
-    Stage,
+    CoreEnvironment,
     deployment,
     of,
     running_cluster,
@@ -24,7 +24,7 @@ from tests.core.stage import (
 )
 
 
-async def scaling_up(plane: Stage) -> tuple[Condition, V1Beta1Condition]:
+async def scaling_up(plane: CoreEnvironment) -> tuple[Condition, V1Beta1Condition]:
     """Return the MachineSet's conditions ScalingUp and, for v1beta1, MachinesCreated."""
     (machine_set,) = await plane.story.all(MachineSet)
     condition = get(machine_set.status.conditions, "ScalingUp")
@@ -46,7 +46,7 @@ class Refusal:
     names: of what, in order.
     """
 
-    def __init__(self, plane: Stage, plural: str, error: type[Exception]) -> None:
+    def __init__(self, plane: CoreEnvironment, plural: str, error: type[Exception]) -> None:
         self._part, self._error = f"/{plural}/", error
         self.on, self.names = True, list[str]()
         plane.controllers.fault = self.fault
@@ -59,7 +59,9 @@ class Refusal:
         return self._error(f'admission webhook "x" denied {name}: too big')
 
 
-async def test_a_refused_infrastructure_is_reported_and_leaves_nothing_behind(plane: Stage) -> None:
+async def test_a_refused_infrastructure_is_reported_and_leaves_nothing_behind(
+    plane: CoreEnvironment,
+) -> None:
     await running_cluster(plane)
     refusal = Refusal(plane, "fakemachines", Forbidden)
     await plane.create(*templates(), deployment(1))
@@ -92,7 +94,7 @@ async def test_a_refused_infrastructure_is_reported_and_leaves_nothing_behind(pl
     assert (condition.status, old.status) == ("False", "True")
 
 
-async def test_a_failed_request_is_retried_under_the_same_name(plane: Stage) -> None:
+async def test_a_failed_request_is_retried_under_the_same_name(plane: CoreEnvironment) -> None:
     await running_cluster(plane)
     failure = Refusal(plane, "machines", ServerError)
     await plane.create(*templates(), deployment(1))
@@ -106,7 +108,7 @@ async def test_a_failed_request_is_retried_under_the_same_name(plane: Stage) -> 
     assert machine.metadata.name == config["metadata"]["name"]
 
 
-async def test_unused_clones_are_deleted(plane: Stage) -> None:
+async def test_unused_clones_are_deleted(plane: CoreEnvironment) -> None:
     await running_cluster(plane)
     Refusal(plane, "machines", ServerError)
     await plane.create(*templates(), deployment(1))
@@ -118,7 +120,7 @@ async def test_unused_clones_are_deleted(plane: Stage) -> None:
     assert not await plane.all(INFRA_MACHINES)
 
 
-async def test_a_late_clone_is_deleted_although_the_set_is_idle(plane: Stage) -> None:
+async def test_a_late_clone_is_deleted_although_the_set_is_idle(plane: CoreEnvironment) -> None:
     """A request may be processed after its deadline, when another Machine is there."""
     await running_cluster(plane)
     await plane.create(*templates(), deployment(1))
@@ -136,7 +138,7 @@ async def test_a_late_clone_is_deleted_although_the_set_is_idle(plane: Stage) ->
 
 
 async def test_a_machine_with_a_lost_clone_does_not_delay_the_others(
-    plane: Stage,
+    plane: CoreEnvironment,
 ) -> None:
     await running_cluster(plane)
     await plane.create(*templates(), deployment(2))
@@ -152,7 +154,9 @@ async def test_a_machine_with_a_lost_clone_does_not_delay_the_others(
     assert machine.spec.deletion.node_drain_timeout_seconds == 7
 
 
-async def test_preflight_checks_are_left_out_by_the_bootstrap_template_too(plane: Stage) -> None:
+async def test_preflight_checks_are_left_out_by_the_bootstrap_template_too(
+    plane: CoreEnvironment,
+) -> None:
     await running_cluster(plane)
     skip = {"machineset.cluster.x-k8s.io/skip-preflight-checks": "KubernetesVersionSkew"}
     await plane.create(*templates())
@@ -170,7 +174,7 @@ async def test_preflight_checks_are_left_out_by_the_bootstrap_template_too(plane
     assert len(await plane.story.all(Machine)) == 1
 
 
-async def test_a_retry_uses_the_names_of_the_attempt_before(plane: Stage) -> None:
+async def test_a_retry_uses_the_names_of_the_attempt_before(plane: CoreEnvironment) -> None:
     """Whether or not the clones of that attempt are known yet: an answer may have been lost."""
     await running_cluster(plane)
     failure = Refusal(plane, "fakeconfigs", ServerError)
@@ -182,7 +186,7 @@ async def test_a_retry_uses_the_names_of_the_attempt_before(plane: Stage) -> Non
     assert len(set(names)) == 1
 
 
-async def test_clones_of_others_are_neither_used_nor_deleted(plane: Stage) -> None:
+async def test_clones_of_others_are_neither_used_nor_deleted(plane: CoreEnvironment) -> None:
     await running_cluster(plane)
     foreign = await foreign_owner(plane)
     for resource in (CONFIGS, INFRA_MACHINES):
@@ -198,7 +202,7 @@ async def test_clones_of_others_are_neither_used_nor_deleted(plane: Stage) -> No
         assert document["metadata"]["ownerReferences"] == [foreign]
 
 
-async def test_a_refused_machine_leaves_the_objects_of_others(plane: Stage) -> None:
+async def test_a_refused_machine_leaves_the_objects_of_others(plane: CoreEnvironment) -> None:
     await running_cluster(plane)
     failure = Refusal(plane, "fakeconfigs", ServerError)
     await plane.create(*templates(), deployment(1))
@@ -214,7 +218,7 @@ async def test_a_refused_machine_leaves_the_objects_of_others(plane: Stage) -> N
     assert await plane.provider(CONFIGS, name)
 
 
-async def test_clones_that_a_machine_has_not_taken_over_yet_stay(plane: Stage) -> None:
+async def test_clones_that_a_machine_has_not_taken_over_yet_stay(plane: CoreEnvironment) -> None:
     await running_cluster(plane)
 
     def refuse_the_machine(request: Request) -> Exception | None:
@@ -234,7 +238,7 @@ async def test_clones_that_a_machine_has_not_taken_over_yet_stay(plane: Stage) -
         ]
 
 
-async def foreign_owner(plane: Stage) -> Document:
+async def foreign_owner(plane: CoreEnvironment) -> Document:
     """A MachineSet that is none of ours, and does nothing."""
     another = deployment(0, "another")
     another["kind"] = "MachineSet"

@@ -9,13 +9,13 @@ from kapy.api.machine_set import MachineSet
 from kapy.conditions.lookup import get
 from kapy.kube import Document, Key
 from kapy.kube.names import EVENTS
-from tests.core.stage import (
+from tests.core.environment import (
     CONFIG_TEMPLATES,
     CONFIGS,
     INFRA_MACHINES,
     INFRA_TEMPLATES,
     VERSION,
-    Stage,
+    CoreEnvironment,
     of,
     reference,
     running_cluster,
@@ -45,30 +45,30 @@ def machine_set(replicas: int, name: str = "ms", **spec: Any) -> Document:
     }
 
 
-async def started(plane: Stage, replicas: int, **spec: Any) -> MachineSet:
+async def started(plane: CoreEnvironment, replicas: int, **spec: Any) -> MachineSet:
     await running_cluster(plane)
     await plane.create(*templates(), machine_set(replicas, **spec))
     await grown(plane)
     return await found(plane)
 
 
-async def grown(plane: Stage) -> None:
+async def grown(plane: CoreEnvironment) -> None:
     await plane.settle()
     await plane.boot_all()
     await plane.settle()
 
 
-async def found(plane: Stage) -> MachineSet:
+async def found(plane: CoreEnvironment) -> MachineSet:
     value = await plane.story.get(MachineSet, "ms")
     assert value is not None
     return value
 
 
-async def names(plane: Stage) -> list[str]:
+async def names(plane: CoreEnvironment) -> list[str]:
     return [machine.metadata.name for machine in await plane.story.all(Machine)]
 
 
-async def test_a_set_is_labelled_for_its_cluster_and_keeps_its_size(plane: Stage) -> None:
+async def test_a_set_is_labelled_for_its_cluster_and_keeps_its_size(plane: CoreEnvironment) -> None:
     machine_set = await started(plane, 2, machineNaming={"template": "x-{{ .random }}"})
     assert [owner_reference.kind for owner_reference in machine_set.metadata.owner_references] == [
         "Cluster"
@@ -84,7 +84,7 @@ async def test_a_set_is_labelled_for_its_cluster_and_keeps_its_size(plane: Stage
 
 
 async def test_the_scale_subresource_sets_the_number_and_the_annotation_the_machines(
-    plane: Stage,
+    plane: CoreEnvironment,
 ) -> None:
     await started(plane, 3)
     chosen = (await names(plane))[2]
@@ -101,7 +101,7 @@ async def test_the_scale_subresource_sets_the_number_and_the_annotation_the_mach
     assert {"SuccessfulCreate", "SuccessfulDelete"} <= reasons
 
 
-async def test_a_machine_without_a_controller_is_adopted(plane: Stage) -> None:
+async def test_a_machine_without_a_controller_is_adopted(plane: CoreEnvironment) -> None:
     await started(plane, 1)
     labels = (await plane.story.all(Machine))[0].metadata.labels
     await plane.create(
@@ -131,7 +131,9 @@ async def test_a_machine_without_a_controller_is_adopted(plane: Stage) -> None:
     ] == [("MachineSet", True)]
 
 
-async def test_a_set_without_its_template_reports_it_and_creates_no_machines(plane: Stage) -> None:
+async def test_a_set_without_its_template_reports_it_and_creates_no_machines(
+    plane: CoreEnvironment,
+) -> None:
     await started(plane, 1)
     await plane.client.delete(INFRA_TEMPLATES, Key("default", "md"))
     await plane.settle()
@@ -153,7 +155,7 @@ async def test_a_set_without_its_template_reports_it_and_creates_no_machines(pla
     assert len(await names(plane)) == 2
 
 
-async def test_machines_that_take_long_to_go_are_named_in_time(plane: Stage) -> None:
+async def test_machines_that_take_long_to_go_are_named_in_time(plane: CoreEnvironment) -> None:
     await started(plane, 1)
     (name,) = await names(plane)
     patch = {"metadata": {"finalizers": ["example.com/slow"]}}
@@ -171,7 +173,7 @@ async def test_machines_that_take_long_to_go_are_named_in_time(plane: Stage) -> 
     )
 
 
-async def test_a_paused_set_does_nothing(plane: Stage) -> None:
+async def test_a_paused_set_does_nothing(plane: CoreEnvironment) -> None:
     await started(plane, 1)
     annotations = {"cluster.x-k8s.io/paused": ""}
     patch = {"metadata": {"annotations": annotations}, "spec": {"replicas": 3}}
@@ -188,7 +190,7 @@ async def test_a_paused_set_does_nothing(plane: Stage) -> None:
     assert len(await names(plane)) == 3
 
 
-async def test_a_settled_set_is_not_written(plane: Stage) -> None:
+async def test_a_settled_set_is_not_written(plane: CoreEnvironment) -> None:
     await started(plane, 3)
     await plane.settle(15)  # until its Machines are not young any more
     before = len(plane.controllers.writes)
@@ -197,7 +199,7 @@ async def test_a_settled_set_is_not_written(plane: Stage) -> None:
     assert plane.controllers.writes[before:] == []
 
 
-async def test_a_deleted_set_deletes_its_machines(plane: Stage) -> None:
+async def test_a_deleted_set_deletes_its_machines(plane: CoreEnvironment) -> None:
     await started(plane, 2)
     await plane.client.delete(MachineSet, Key("default", "ms"))
     await plane.settle(20)
@@ -206,13 +208,15 @@ async def test_a_deleted_set_deletes_its_machines(plane: Stage) -> None:
     assert not await plane.all(INFRA_MACHINES)
 
 
-async def hold(plane: Stage, name: str) -> None:
+async def hold(plane: CoreEnvironment, name: str) -> None:
     """Keep the infrastructure of a Machine, and so the Machine, when it is deleted."""
     patch = {"metadata": {"finalizers": ["example.com/slow"]}}
     await plane.client.patch(INFRA_MACHINES, Key("default", name), patch)
 
 
-async def test_machines_that_are_being_deleted_count_when_it_shrinks(plane: Stage) -> None:
+async def test_machines_that_are_being_deleted_count_when_it_shrinks(
+    plane: CoreEnvironment,
+) -> None:
     await started(plane, 4)
     going = (await names(plane))[2:]
     for name in going:
@@ -233,7 +237,7 @@ async def test_machines_that_are_being_deleted_count_when_it_shrinks(plane: Stag
     assert len(remaining) == 1
 
 
-async def test_machines_of_another_set_are_left_alone(plane: Stage) -> None:
+async def test_machines_of_another_set_are_left_alone(plane: CoreEnvironment) -> None:
     both = {"matchLabels": {"pool": "a"}}
     await started(plane, 2, selector=both)
     await plane.create(machine_set(1, "other", selector=both))
@@ -244,7 +248,7 @@ async def test_machines_of_another_set_are_left_alone(plane: Stage) -> None:
     assert not any(machine.deleting for machine in machines)
 
 
-async def test_a_set_stays_until_its_last_machine_is_deleted(plane: Stage) -> None:
+async def test_a_set_stays_until_its_last_machine_is_deleted(plane: CoreEnvironment) -> None:
     await started(plane, 2)
     slow = (await names(plane))[0]
     await hold(plane, slow)
@@ -257,7 +261,7 @@ async def test_a_set_stays_until_its_last_machine_is_deleted(plane: Stage) -> No
     assert await plane.story.get(MachineSet, "ms") is None
 
 
-async def test_a_set_gets_its_finalizer_before_it_creates_machines(plane: Stage) -> None:
+async def test_a_set_gets_its_finalizer_before_it_creates_machines(plane: CoreEnvironment) -> None:
     """A deletion in between would leave Machines behind."""
     await started(plane, 1)  # all kinds are watched from now on
     before = len(plane.controllers.writes)
@@ -269,7 +273,7 @@ async def test_a_set_gets_its_finalizer_before_it_creates_machines(plane: Stage)
     assert own < number
 
 
-async def test_a_set_creates_no_machines_while_creation_is_disabled(plane: Stage) -> None:
+async def test_a_set_creates_no_machines_while_creation_is_disabled(plane: CoreEnvironment) -> None:
     await started(plane, 2)
     annotations = {"cluster.x-k8s.io/disable-machine-create": "true"}
     await plane.story.merge(MachineSet, "ms", {"metadata": {"annotations": annotations}})

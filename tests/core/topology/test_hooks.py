@@ -9,9 +9,9 @@ from kapy.api.cluster import Cluster
 from kapy.client.client import Client
 from kapy.kube import Document
 from kapy.topology.hooks import Answer, Hook
-from tests.core.stage import CONTROL_PLANES, INFRA_CLUSTERS
-from tests.core.topology.herd import reconciled
-from tests.core.topology.yard import KEY, yard
+from tests.core.environment import CONTROL_PLANES, INFRA_CLUSTERS
+from tests.core.topology.fake_class_plane import KEY, plane_with_fake_class
+from tests.core.topology.topology_story import reconciled
 
 
 class Hooks:
@@ -50,7 +50,7 @@ async def made(client: Client) -> list[Document]:
 
 async def test_a_blocking_hook_delays_the_creation() -> None:
     hooks = Hooks(before_cluster_create=Answer(30, "the meadow is being fenced"))
-    async with yard(hooks) as client:
+    async with plane_with_fake_class(hooks) as client:
         _, reason, message = await found(client)
         assert reason == "ClusterCreating"
         assert message == (
@@ -70,7 +70,7 @@ async def test_a_blocking_hook_delays_the_creation() -> None:
 
 async def test_a_pending_hook_is_called_once() -> None:
     hooks = Hooks()
-    async with yard(hooks) as client:
+    async with plane_with_fake_class(hooks) as client:
         await found(client)
         condition = {
             "type": "ControlPlaneInitialized",
@@ -92,7 +92,7 @@ async def test_a_pending_hook_is_called_once() -> None:
 
 async def test_a_blocking_hook_delays_the_deletion() -> None:
     hooks = Hooks(before_cluster_delete=Answer(30, "grazing"))
-    async with yard(hooks) as client:
+    async with plane_with_fake_class(hooks) as client:
         await found(client)
         await client.delete(Cluster, KEY)
         cluster, reason, message = await found(client)

@@ -10,9 +10,9 @@ from kapy.api.cluster import Cluster
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import SECRETS
-from tests.core.stage import CONTROL_PLANES, INFRA_CLUSTERS
-from tests.core.topology.herd import reconciled
-from tests.core.topology.yard import KEY, yard
+from tests.core.environment import CONTROL_PLANES, INFRA_CLUSTERS
+from tests.core.topology.fake_class_plane import KEY, plane_with_fake_class
+from tests.core.topology.topology_story import reconciled
 
 
 class Losing:
@@ -40,7 +40,7 @@ class Losing:
 
 @pytest.mark.parametrize("times", [1, 3])
 async def test_objects_created_with_a_lost_answer_are_found_again(times: int) -> None:
-    async with yard(through=lambda transport: Losing(transport, times)) as client:
+    async with plane_with_fake_class(through=lambda transport: Losing(transport, times)) as client:
         await asyncio.sleep(60)
         cluster = await client.get(Cluster, KEY)
         condition = reconciled(cluster)

@@ -13,7 +13,7 @@ from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.core.topology.managed_fields import migrated_entries
 from kapy.kube import Document, Key
 from kapy.kube.apply.managers import parse_entries
-from tests.core.topology.herd import CLUSTER, PLANE, grazing
+from tests.core.topology.topology_story import CLUSTER, PLANE, plane_with_cluster
 from tests.stories.networked import controllers_behind
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -76,7 +76,7 @@ async def test_objects_without_managed_fields_can_be_changed_again(
 ) -> None:
     async with AsyncExitStack() as stack:
         stack.enter_context(controllers_behind(monkeypatch, network=network))
-        story = await stack.enter_async_context(grazing())
+        story = await stack.enter_async_context(plane_with_cluster())
         for kind, name in ((KubeadmControlPlane, PLANE), (Cluster, CLUSTER)):
             lost = [{"op": "replace", "path": "/metadata/managedFields", "value": [{}]}]
             await story.client.patch(kind.RESOURCE, Key("default", name), lost)

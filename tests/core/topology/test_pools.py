@@ -10,7 +10,7 @@ from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.kube import Document
-from tests.core.topology.herd import CLUSTER, Herd, cluster, herd, objects
+from tests.core.topology.topology_story import CLUSTER, TopologyStory, cluster, empty_plane, objects
 
 POOL = "capybara-mp-0"
 
@@ -40,7 +40,7 @@ def pools(size: int, **more: Any) -> Document:
     return {"machinePools": [{"class": "flock", "name": "mp-0", "replicas": size, **more}]}
 
 
-async def sizes(story: Herd) -> tuple[int, int]:
+async def sizes(story: TopologyStory) -> tuple[int, int]:
     """Return the number of the pools' Machines, and the sum of the replicas of all MachinePools."""
     machines = [machine for machine in await story.all(Machine) if "-mp-0" in machine.metadata.name]
     return len(machines), sum(
@@ -49,7 +49,7 @@ async def sizes(story: Herd) -> tuple[int, int]:
 
 
 async def test_a_pool_is_created_scaled_upgraded_and_deleted() -> None:
-    async with herd() as story:
+    async with empty_plane() as story:
         await story.create([*class_with_pools(), cluster(workers=pools(1))])
         await story.until_settled()
         (pool,) = await story.all(MachinePool)

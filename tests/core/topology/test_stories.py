@@ -18,18 +18,18 @@ from kapy.client.intercept import RequestCounter
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object
 from kapy.kube.names import EVENTS, NAMESPACES, SECRETS
-from tests.core.topology.herd import (
+from tests.core.topology.topology_story import (
     CLUSTER,
     PLANE,
     WORKERS,
-    Herd,
+    TopologyStory,
     class_objects,
     cluster,
-    grazing,
-    herd,
+    empty_plane,
     names,
     objects,
     part,
+    plane_with_cluster,
     reconciled,
     workers,
 )
@@ -48,7 +48,7 @@ def label_of(config: KubeadmConfigTemplate) -> list[str | None]:
 
 
 async def test_everything_of_a_cluster_is_made_of_its_class() -> None:
-    async with grazing() as story:
+    async with plane_with_cluster() as story:
         result = await story.get(Cluster, CLUSTER)
         assert result is not None
         assert result.spec.infrastructure_ref is not None
@@ -73,7 +73,7 @@ async def test_everything_of_a_cluster_is_made_of_its_class() -> None:
         await is_left_alone(story)
 
 
-async def is_left_alone(story: Herd) -> None:
+async def is_left_alone(story: TopologyStory) -> None:
     """Nothing is asked of the server about a cluster that is settled."""
     before = await story.versions()
     (controller,) = [
@@ -88,13 +88,13 @@ async def is_left_alone(story: Herd) -> None:
     assert await story.versions() == before
 
 
-async def made_templates(story: Herd, kind: type[T]) -> list[T]:
+async def made_templates(story: TopologyStory, kind: type[T]) -> list[T]:
     """The templates of clusters, without those of the class."""
     return [item for item in await story.all(kind) if owners(item) == [f"Cluster/{CLUSTER}"]]
 
 
 async def test_foreign_changes_of_managed_fields_are_reverted_and_others_kept() -> None:
-    async with grazing() as story:
+    async with plane_with_cluster() as story:
         mine = {"metadata": {"labels": {"mine": "yes"}}, "spec": {"replicas": 5}}
         await story.merge(MachineDeployment, WORKERS, mine)
         await story.merge(
@@ -116,7 +116,7 @@ async def test_foreign_changes_of_managed_fields_are_reverted_and_others_kept() 
         await a_pause_is_told_and_kept(story)
 
 
-async def a_pause_is_told_and_kept(story: Herd) -> None:
+async def a_pause_is_told_and_kept(story: TopologyStory) -> None:
     await story.merge(Cluster, CLUSTER, {"spec": {"paused": True}})
     assert await story.told("Paused") == "Cluster spec.paused is set to true"
     await story.topology(workers=workers(("md-0", 3)))
@@ -138,7 +138,7 @@ async def a_pause_is_told_and_kept(story: Herd) -> None:
 
 
 async def test_groups_of_workers_and_clusters_are_created_and_deleted_with_their_objects() -> None:
-    async with grazing() as story:
+    async with plane_with_cluster() as story:
         before = set(await story.versions())
         await story.topology(workers=workers(("md-0", 2), ("md-1", 1)))
         await story.until_settled()
@@ -156,7 +156,7 @@ async def test_groups_of_workers_and_clusters_are_created_and_deleted_with_their
 
 
 async def test_a_new_value_rotates_only_the_template_that_uses_it() -> None:
-    async with grazing() as story:
+    async with plane_with_cluster() as story:
         machines = names(await story.all(Machine))
         (config,) = await made_templates(story, KubeadmConfigTemplate)
         infrastructure = names(await made_templates(story, DevMachineTemplate))
@@ -170,7 +170,7 @@ async def test_a_new_value_rotates_only_the_template_that_uses_it() -> None:
         await a_new_label_replaces_nothing(story, after)
 
 
-async def a_new_label_replaces_nothing(story: Herd, before: KubeadmConfigTemplate) -> None:
+async def a_new_label_replaces_nothing(story: TopologyStory, before: KubeadmConfigTemplate) -> None:
     machines = names(await story.all(Machine))
     label = {"metadata": {"labels": {"season": "spring"}}}
     await story.merge(KubeadmConfigTemplate, "meadow-grazer", label)
@@ -182,7 +182,7 @@ async def a_new_label_replaces_nothing(story: Herd, before: KubeadmConfigTemplat
 
 
 async def test_another_machine_template_of_the_class_replaces_the_control_plane() -> None:
-    async with grazing() as story:
+    async with plane_with_cluster() as story:
         machines = names(await story.all(DevMachine))
         templates = names(await made_templates(story, DevMachineTemplate))
         other = part("DevMachineTemplate", "control-plane")
@@ -200,7 +200,7 @@ async def test_another_machine_template_of_the_class_replaces_the_control_plane(
 
 
 async def test_a_class_change_rolls_all_of_its_clusters_and_no_others() -> None:
-    async with herd() as story:
+    async with empty_plane() as story:
         await story.create(class_objects())
         other = part("ClusterClass")
         other["metadata"]["name"] = "hillside"
@@ -232,7 +232,7 @@ async def test_a_class_change_rolls_all_of_its_clusters_and_no_others() -> None:
 
 
 async def test_a_cluster_is_rebased_to_a_class_in_another_namespace() -> None:
-    async with grazing() as story:
+    async with plane_with_cluster() as story:
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "classes"}}
         await story.client.create(NAMESPACES, namespace)
         for obj in class_objects():
@@ -248,7 +248,7 @@ async def test_a_cluster_is_rebased_to_a_class_in_another_namespace() -> None:
 
 
 async def test_an_upgrade_reports_its_steps_and_waits_for_deferred_workers() -> None:
-    async with grazing() as story:
+    async with plane_with_cluster() as story:
         defer = {"annotations": {"topology.cluster.x-k8s.io/defer-upgrade": ""}}
         groups = workers(("md-0", 1))
         groups["machineDeployments"][0]["metadata"] = defer
@@ -271,7 +271,7 @@ async def test_an_upgrade_reports_its_steps_and_waits_for_deferred_workers() -> 
 
 
 async def test_a_class_that_comes_after_its_cluster_is_waited_for() -> None:
-    async with herd() as story:
+    async with empty_plane() as story:
         late = cluster()
         del late["spec"]["topology"]["variables"]
         await story.create([late])

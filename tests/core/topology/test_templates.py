@@ -27,7 +27,7 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.http import ADMIN
 from kapy.kube.names import CRDS, Resource
-from tests.core.stage import (
+from tests.core.environment import (
     CONFIG_TEMPLATES,
     INFRA_TEMPLATES,
     cluster,
@@ -43,7 +43,7 @@ DEPLOYMENTS, SETS = MachineDeployment.RESOURCE, MachineSet.RESOURCE
 
 
 @dataclass
-class Yard:
+class TemplateEnvironment:
     """A server with the controllers of templates, and nobody else."""
 
     client: Client
@@ -84,15 +84,15 @@ class Yard:
 
     async def left(self) -> list[str]:
         """The templates that are there, each of which is two objects."""
-        nameses = [
+        names_of_kinds = [
             [
                 document["metadata"]["name"]
                 for document in (await self.client.list(kind, "default")).items
             ]
             for kind in (INFRA_TEMPLATES, CONFIG_TEMPLATES)
         ]
-        assert nameses[0] == nameses[1]
-        return nameses[0]
+        assert names_of_kinds[0] == names_of_kinds[1]
+        return names_of_kinds[0]
 
     async def delete(self, resource: Resource, name: str) -> None:
         await self.client.delete(resource, Key("default", name))
@@ -106,7 +106,7 @@ class Yard:
 
 
 @asynccontextmanager
-async def yard() -> AsyncIterator[Yard]:
+async def template_environment() -> AsyncIterator[TemplateEnvironment]:
     server = Server.open(None, clock=loop_clock())
     client = Client(server.transport(ADMIN), field_manager="person")
     async with asyncio.TaskGroup() as group:
@@ -119,7 +119,9 @@ async def yard() -> AsyncIterator[Yard]:
         objects, external = ClusterObjects(runtime.cache), External(runtime.client, runtime.cache)
         add_to(runtime, objects, external)
         running.append(group.create_task(runtime.run()))
-        yield Yard(client, Dependencies(runtime.client, external, objects, runtime.clock))
+        yield TemplateEnvironment(
+            client, Dependencies(runtime.client, external, objects, runtime.clock)
+        )
         for task in running:
             task.cancel()
     server.close()
@@ -127,7 +129,7 @@ async def yard() -> AsyncIterator[Yard]:
 
 async def test_templates_are_deleted_with_their_last_user() -> None:
     """The MachineDeployment goes first, its sets one after the other."""
-    async with yard() as at:
+    async with template_environment() as at:
         await at.templates("old", "new")
         await at.group("md", "new")
         await at.set("md-old", "md", "old")
@@ -154,7 +156,7 @@ async def test_templates_are_deleted_with_their_last_user() -> None:
 
 
 async def test_a_deleted_deployment_leaves_a_template_that_a_set_uses() -> None:
-    async with yard() as at:
+    async with template_environment() as at:
         await at.templates("new")
         await at.group("md", "new")
         await at.set("md-1", "md", "new")
@@ -171,7 +173,7 @@ async def test_a_deleted_deployment_leaves_a_template_that_a_set_uses() -> None:
 
 
 async def test_a_deleted_set_leaves_a_template_that_its_deployment_uses() -> None:
-    async with yard() as at:
+    async with template_environment() as at:
         await at.templates("new")
         await at.group("md", "new")
         await at.set("md-1", "md", "new")
@@ -199,7 +201,7 @@ PAUSES: dict[str, tuple[Resource, Key, Document, Document]] = {
 
 @pytest.mark.parametrize("by", PAUSES)
 async def test_deletion_of_templates_waits_while_paused(by: str) -> None:
-    async with yard() as at:
+    async with template_environment() as at:
         await at.templates("new")
         await at.group("md", "new")
         await asyncio.sleep(1)
@@ -214,7 +216,7 @@ async def test_deletion_of_templates_waits_while_paused(by: str) -> None:
 
 
 async def test_templates_of_deployments_without_a_topology_stay() -> None:
-    async with yard() as at:
+    async with template_environment() as at:
         await at.templates("mine")
         mine = deployment(1, "mine", selector={"matchLabels": {"a": "b"}})
         await at.client.create(DEPLOYMENTS, mine)

@@ -25,7 +25,7 @@ from kapy.kube.http import ADMIN, Reply, Request
 from kapy.kube.meta import read
 from kapy.kube.names import CRDS, SECRETS, Resource
 from kapy.topology.state import ClusterState
-from tests.core.stage import (
+from tests.core.environment import (
     CONFIG_TEMPLATES,
     CONTROL_PLANES,
     INFRA_CLUSTERS,

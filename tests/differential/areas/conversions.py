@@ -18,7 +18,7 @@ from tests.differential.case import (
     watch,
 )
 from tests.differential.draw import Draw
-from tests.differential.ground import BASE
+from tests.differential.initial_objects import BASE
 
 GROUP: Final = "${u}.example.dev"
 VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")

@@ -8,7 +8,7 @@ from tests.differential.areas import schemas_of
 from tests.differential.areas.contents import contents_of, near
 from tests.differential.case import JSON_PATCH, MERGE_PATCH, Case, Json, Step, patch, request
 from tests.differential.draw import Draw
-from tests.differential.ground import BASE, definitions
+from tests.differential.initial_objects import BASE, definitions
 from tests.differential.kinds import Kind, nothing
 from tests.differential.mutation import maybe_mutated
 

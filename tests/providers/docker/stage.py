@@ -30,7 +30,7 @@ from kapy.remote.cluster_cache import ClusterCache
 from kapy.sdk.workload_clusters import WorkloadClusters
 from kapy.testing.provider_bench import NAMESPACE, ProviderBench, key, provider_bench
 from kapy.testing.simulation.paper_engine import PaperEngine
-from tests.remote.setting import secret
+from tests.remote.workload_clusters import secret
 from tests.testing.conformance.behaviour.providers import template_of
 
 VERSION = "v1.34.0"

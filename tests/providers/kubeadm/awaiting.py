@@ -8,16 +8,18 @@ from typing import Any
 
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.kube import Document
-from tests.providers.kubeadm.hands import CONTROL_PLANE, Hands
+from tests.providers.kubeadm.peer_controllers import CONTROL_PLANE, PeerControllers
 
 PATIENCE = 120.0
 
 
-async def until(hands: Hands, holds: Callable[[KubeadmControlPlane], Any]) -> KubeadmControlPlane:
+async def until(
+    peers: PeerControllers, holds: Callable[[KubeadmControlPlane], Any]
+) -> KubeadmControlPlane:
     """Wait until the control plane is as it should be; fail with what it says of itself."""
     deadline = asyncio.get_running_loop().time() + PATIENCE
     while True:
-        kcp = await hands.control_plane()
+        kcp = await peers.control_plane()
         if holds(kcp):
             return kcp
         messages = [
@@ -50,21 +52,21 @@ def at(replicas: int, version: str = "v1.34.0") -> Callable[[KubeadmControlPlane
     return holds
 
 
-async def change(hands: Hands, spec: Document) -> None:
-    await hands.plane.client.patch(KubeadmControlPlane.RESOURCE, CONTROL_PLANE, {"spec": spec})
+async def change(peers: PeerControllers, spec: Document) -> None:
+    await peers.plane.client.patch(KubeadmControlPlane.RESOURCE, CONTROL_PLANE, {"spec": spec})
 
 
-async def names(hands: Hands) -> set[str]:
-    return {machine.metadata.name for machine in await hands.machines()}
+async def names(peers: PeerControllers) -> set[str]:
+    return {machine.metadata.name for machine in await peers.machines()}
 
 
-async def replaced(hands: Hands, name: str, replicas: int) -> str:
+async def replaced(peers: PeerControllers, name: str, replicas: int) -> str:
     """Wait until another Machine stands in the place of that one; its name."""
-    before = {machine.metadata.uid: machine.metadata.name for machine in await hands.machines()}
+    before = {machine.metadata.uid: machine.metadata.name for machine in await peers.machines()}
     async with asyncio.timeout(300):
         while True:
             now = {
-                machine.metadata.uid: machine.metadata.name for machine in await hands.machines()
+                machine.metadata.uid: machine.metadata.name for machine in await peers.machines()
             }
             went = [before[uid] for uid in before if uid not in now]
             if went == [name] and len(now) == replicas:

@@ -1,4 +1,4 @@
-"""A control plane with hands that do what other controllers would."""
+"""A control plane with peers that do what other controllers would."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from tests.providers.kubeadm.hands import Hands, controllers
+from tests.providers.kubeadm.peer_controllers import PeerControllers, controllers
 from tests.providers.kubeadm.plane import running
 
 
 @pytest_asyncio.fixture
-async def hands() -> AsyncIterator[Hands]:
-    handses: list[Hands] = []
-    async with running(controllers(handses)), asyncio.TaskGroup() as group:
-        work = group.create_task(handses[0].work())
-        yield handses[0]
+async def peers() -> AsyncIterator[PeerControllers]:
+    controllers_of_peers: list[PeerControllers] = []
+    async with running(controllers(controllers_of_peers)), asyncio.TaskGroup() as group:
+        work = group.create_task(controllers_of_peers[0].work())
+        yield controllers_of_peers[0]
         work.cancel()

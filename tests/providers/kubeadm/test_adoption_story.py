@@ -19,13 +19,15 @@ from kapy.providers.kubeadm.controlplane.adoption import CannotAdopt, adopt
 from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from tests.providers.kubeadm.awaiting import at, until
 from tests.providers.kubeadm.building import control_plane, plane
-from tests.providers.kubeadm.hands import Hands
+from tests.providers.kubeadm.peer_controllers import PeerControllers
 
 LONE = Key("default", "lone")
 LABELS = {"cluster.x-k8s.io/cluster-name": "c1", "cluster.x-k8s.io/control-plane": ""}
 
 
-async def lone_machine(hands: Hands, *, version: str = "v1.34.0", owner: Document | None) -> None:
+async def lone_machine(
+    peers: PeerControllers, *, version: str = "v1.34.0", owner: Document | None
+) -> None:
     """A control plane Machine with what belongs to it, as a person makes them."""
     metadata: Document = {"name": LONE.name, "namespace": LONE.namespace, "labels": LABELS}
     config = {"clusterConfiguration": {"encryptionAlgorithm": "ECDSA-P256"}}
@@ -43,16 +45,16 @@ async def lone_machine(hands: Hands, *, version: str = "v1.34.0", owner: Documen
     ):
         resource = kind.RESOURCE
         whole = {"apiVersion": resource.api_version, "kind": resource.kind, **document}
-        await hands.plane.client.create(resource, whole)
+        await peers.plane.client.create(resource, whole)
 
 
 def _reference(kind: type[KubeadmConfig] | type[DevMachine]) -> Document:
     return {"apiGroup": kind.RESOURCE.group, "kind": kind.RESOURCE.kind, "name": LONE.name}
 
 
-async def controllers_of_secrets(hands: Hands) -> dict[str, str]:
+async def controllers_of_secrets(peers: PeerControllers) -> dict[str, str]:
     """The kind that controls each of the cluster's Secrets."""
-    results = (await hands.plane.client.list(SECRETS, "default")).items
+    results = (await peers.plane.client.list(SECRETS, "default")).items
     return {
         document["metadata"]["name"]: owner["kind"]
         for document in results
@@ -61,14 +63,14 @@ async def controllers_of_secrets(hands: Hands) -> dict[str, str]:
     }
 
 
-async def test_a_control_plane_adopts_machines_and_their_secrets(hands: Hands) -> None:
-    await hands.start_cluster()
-    await lone_machine(hands, owner=None)
+async def test_a_control_plane_adopts_machines_and_their_secrets(peers: PeerControllers) -> None:
+    await peers.start_cluster()
+    await lone_machine(peers, owner=None)
     await asyncio.sleep(5)
-    assert set((await controllers_of_secrets(hands)).values()) == {"KubeadmConfig"}
-    await hands.take_charge()
-    kcp = await until(hands, lambda kcp: at(1)(kcp) or kcp.status.replicas == 2)
-    machine = await hands.plane.client.get(Machine, LONE)
+    assert set((await controllers_of_secrets(peers)).values()) == {"KubeadmConfig"}
+    await peers.take_charge()
+    kcp = await until(peers, lambda kcp: at(1)(kcp) or kcp.status.replicas == 2)
+    machine = await peers.plane.client.get(Machine, LONE)
     (owner,) = [
         reference for reference in machine.metadata.owner_references if reference.controller
     ]
@@ -76,19 +78,19 @@ async def test_a_control_plane_adopts_machines_and_their_secrets(hands: Hands) -
     assert "pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup" in (
         machine.metadata.annotations
     )
-    controllers = await controllers_of_secrets(hands)
+    controllers = await controllers_of_secrets(peers)
     assert controllers.pop("lone") == "KubeadmConfig"  # the boot data stays where it belongs
     assert set(controllers.values()) == {"KubeadmControlPlane"}
 
 
-async def test_a_version_too_far_away_is_not_taken_over(hands: Hands) -> None:
-    await hands.start_cluster()
-    await lone_machine(hands, version="v1.32.0", owner=None)
-    await hands.take_charge()
+async def test_a_version_too_far_away_is_not_taken_over(peers: PeerControllers) -> None:
+    await peers.start_cluster()
+    await lone_machine(peers, version="v1.32.0", owner=None)
+    await peers.take_charge()
     await asyncio.sleep(5)
-    machine = await hands.plane.client.get(Machine, LONE)
+    machine = await peers.plane.client.get(Machine, LONE)
     assert machine.metadata.owner_references == []
-    events = (await hands.plane.client.list(EVENTS, "default")).items
+    events = (await peers.plane.client.list(EVENTS, "default")).items
     assert {(event["reason"], event["message"]) for event in events} == {
         (
             "AdoptionFailed",
@@ -96,14 +98,14 @@ async def test_a_version_too_far_away_is_not_taken_over(hands: Hands) -> None:
             ' +/- one minor version skew from KCP\'s ("v1.34.0")',
         )
     }
-    assert [item.metadata.name for item in await hands.machines()] == ["lone"]
+    assert [item.metadata.name for item in await peers.machines()] == ["lone"]
 
 
-async def test_machines_of_other_owners_block_a_control_plane(hands: Hands) -> None:
+async def test_machines_of_other_owners_block_a_control_plane(peers: PeerControllers) -> None:
     other = {"apiVersion": "a/v1", "kind": "Other", "name": "o", "uid": "u", "controller": True}
-    await hands.start_cluster()
-    await lone_machine(hands, owner=other)
-    await hands.take_charge()
+    await peers.start_cluster()
+    await lone_machine(peers, owner=other)
+    await peers.take_charge()
     message = (
         "not all control plane machines are owned by this KubeadmControlPlane, refusing to operate"
         " in mixed management mode: lone"
@@ -112,17 +114,17 @@ async def test_machines_of_other_owners_block_a_control_plane(hands: Hands) -> N
     def is_reported(kcp: KubeadmControlPlane) -> bool:
         return any(message in condition.message for condition in kcp.status.conditions)
 
-    kcp = await until(hands, is_reported)
+    kcp = await until(peers, is_reported)
     assert kcp.status.replicas is None
-    assert len(await hands.machines()) == 1
+    assert len(await peers.machines()) == 1
 
 
-async def test_secrets_of_other_clusters_are_not_taken_over(hands: Hands) -> None:
+async def test_secrets_of_other_clusters_are_not_taken_over(peers: PeerControllers) -> None:
     """Whatever their owner references say."""
-    await hands.start_cluster()
-    await lone_machine(hands, owner=None)
+    await peers.start_cluster()
+    await lone_machine(peers, owner=None)
     await asyncio.sleep(5)
-    config = await hands.plane.client.get(KubeadmConfig, LONE)
+    config = await peers.plane.client.get(KubeadmConfig, LONE)
     owner = {"apiVersion": "a/v1", "kind": "KubeadmConfig", "name": "lone"}
     foreign = {
         "apiVersion": "v1",
@@ -134,10 +136,10 @@ async def test_secrets_of_other_clusters_are_not_taken_over(hands: Hands) -> Non
             "ownerReferences": [{**owner, "uid": config.metadata.uid}],
         },
     }
-    before = await hands.plane.client.create(SECRETS, foreign)
-    await hands.take_charge()
-    await until(hands, lambda kcp: at(1)(kcp) or kcp.status.replicas == 2)
-    assert await hands.plane.client.get(SECRETS, Key("default", "other-ca")) == before
+    before = await peers.plane.client.create(SECRETS, foreign)
+    await peers.take_charge()
+    await until(peers, lambda kcp: at(1)(kcp) or kcp.status.replicas == 2)
+    assert await peers.plane.client.get(SECRETS, Key("default", "other-ca")) == before
 
 
 @pytest.mark.parametrize(

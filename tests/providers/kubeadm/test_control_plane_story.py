@@ -16,12 +16,12 @@ from kapy.api.times import stamp
 from kapy.kube import Key
 from kapy.kube.names import CRDS, EVENTS, SECRETS
 from tests.providers.kubeadm.awaiting import at, change, names, status_of, until
-from tests.providers.kubeadm.hands import CLUSTER, Hands, template
+from tests.providers.kubeadm.peer_controllers import CLUSTER, PeerControllers, template
 
 
-async def test_the_first_machine_runs_init(hands: Hands) -> None:
-    await hands.start()
-    kcp = await until(hands, at(1))
+async def test_the_first_machine_runs_init(peers: PeerControllers) -> None:
+    await peers.start()
+    kcp = await until(peers, at(1))
     conditions = {
         condition.type: (condition.status, condition.reason, condition.message)
         for condition in kcp.status.conditions
@@ -49,18 +49,18 @@ async def test_the_first_machine_runs_init(hands: Hands) -> None:
     )
 
 
-async def test_a_rollout_begins_at_its_date(hands: Hands) -> None:
-    await hands.start()
-    await until(hands, at(1))
-    before = await names(hands)
-    soon = stamp(hands.plane.clock() + timedelta(seconds=30))
-    await change(hands, {"rollout": {"after": soon}})
+async def test_a_rollout_begins_at_its_date(peers: PeerControllers) -> None:
+    await peers.start()
+    await until(peers, at(1))
+    before = await names(peers)
+    soon = stamp(peers.plane.clock() + timedelta(seconds=30))
+    await change(peers, {"rollout": {"after": soon}})
     await asyncio.sleep(20)
-    assert await names(hands) == before
+    assert await names(peers) == before
     await asyncio.sleep(20)
-    await until(hands, at(1))
-    assert not await names(hands) & before
-    assert legacy(await hands.control_plane())["MachinesSpecUpToDate"] == ("True", "", "")
+    await until(peers, at(1))
+    assert not await names(peers) & before
+    assert legacy(await peers.control_plane())["MachinesSpecUpToDate"] == ("True", "", "")
 
 
 def legacy(kcp: KubeadmControlPlane) -> dict[str, tuple[str, str, str]]:
@@ -78,17 +78,17 @@ def legacy(kcp: KubeadmControlPlane) -> dict[str, tuple[str, str, str]]:
     }
 
 
-async def test_v1beta1_conditions_are_reported(hands: Hands) -> None:
-    hands.hold_new = True
-    await hands.start()
+async def test_v1beta1_conditions_are_reported(peers: PeerControllers) -> None:
+    peers.hold_new = True
+    await peers.start()
     await asyncio.sleep(5)
-    messages = legacy(await hands.control_plane())
+    messages = legacy(await peers.control_plane())
     assert messages["Available"] == ("False", "WaitingForKubeadmInit", "")
-    hands.hold_new = False
-    await until(hands, at(1))
-    hands.hold_new = True
-    await change(hands, {"replicas": 3})
-    kcp = await until(hands, lambda kcp: kcp.status.replicas == 2)
+    peers.hold_new = False
+    await until(peers, at(1))
+    peers.hold_new = True
+    await change(peers, {"replicas": 3})
+    kcp = await until(peers, lambda kcp: kcp.status.replicas == 2)
     messages = legacy(kcp)
     scaling = ("False", "ScalingUp", "Scaling up control plane to 3 replicas (actual 2)")
     assert messages["Resized"] == messages["Ready"] == scaling
@@ -99,10 +99,10 @@ async def test_v1beta1_conditions_are_reported(hands: Hands) -> None:
     assert (counters.ready_replicas, counters.unavailable_replicas) == (1, 1)
 
 
-async def test_a_machine_and_its_objects_equal_those_of_upstream(hands: Hands) -> None:
-    await hands.start()
-    kcp = await until(hands, at(1))
-    (machine,) = await hands.machines()
+async def test_a_machine_and_its_objects_equal_those_of_upstream(peers: PeerControllers) -> None:
+    await peers.start()
+    kcp = await until(peers, at(1))
+    (machine,) = await peers.machines()
     name = machine.metadata.name
     assert name.startswith("c1-control-plane-")
     assert len(name) == len("c1-control-plane-") + 5
@@ -130,8 +130,8 @@ async def test_a_machine_and_its_objects_equal_those_of_upstream(hands: Hands) -
         "EtcdPodHealthy",
         "EtcdMemberHealthy",
     ]
-    config = await hands.plane.client.get(KubeadmConfig, machine.key)
-    infrastructure = await hands.plane.client.get(DevMachine, machine.key)
+    config = await peers.plane.client.get(KubeadmConfig, machine.key)
+    infrastructure = await peers.plane.client.get(DevMachine, machine.key)
     assert config.metadata.labels == infrastructure.metadata.labels == labels
     assert infrastructure.metadata.annotations == {
         "cluster.x-k8s.io/cloned-from-groupkind": (
@@ -140,15 +140,15 @@ async def test_a_machine_and_its_objects_equal_those_of_upstream(hands: Hands) -
         "cluster.x-k8s.io/cloned-from-name": "small",
     }
     assert config.spec.cluster_configuration.feature_gates == {"ControlPlaneKubeletLocalMode": True}
-    template = await hands.plane.client.get(DevMachineTemplate, Key("default", "small"))
+    template = await peers.plane.client.get(DevMachineTemplate, Key("default", "small"))
     assert [reference.kind for reference in template.metadata.owner_references] == ["Cluster"]
 
 
-async def test_fields_belong_to_upstreams_managers(hands: Hands) -> None:
-    await hands.start()
-    await until(hands, at(1))
-    (machine,) = await hands.machines()
-    config = await hands.plane.client.get(KubeadmConfig.RESOURCE, machine.key)
+async def test_fields_belong_to_upstreams_managers(peers: PeerControllers) -> None:
+    await peers.start()
+    await until(peers, at(1))
+    (machine,) = await peers.machines()
+    config = await peers.plane.client.get(KubeadmConfig.RESOURCE, machine.key)
     owned = {
         field["manager"]: field["fieldsV1"]
         for field in config["metadata"]["managedFields"]
@@ -163,11 +163,11 @@ async def test_fields_belong_to_upstreams_managers(hands: Hands) -> None:
     ]
 
 
-async def test_every_secret_is_created_once(hands: Hands) -> None:
-    await hands.start()
-    kcp = await until(hands, at(1))
-    secrets = (await hands.plane.client.list(SECRETS, "default")).items
-    (machine,) = await hands.machines()
+async def test_every_secret_is_created_once(peers: PeerControllers) -> None:
+    await peers.start()
+    kcp = await until(peers, at(1))
+    secrets = (await peers.plane.client.list(SECRETS, "default")).items
+    (machine,) = await peers.machines()
     assert {document["metadata"]["name"]: sorted(document["data"]) for document in secrets} == {
         "c1-ca": ["tls.crt", "tls.key"],
         "c1-etcd": ["tls.crt", "tls.key"],
@@ -183,11 +183,11 @@ async def test_every_secret_is_created_once(hands: Hands) -> None:
         assert owner["controller"]
         if secret["metadata"]["name"] != machine.metadata.name:
             assert owner["uid"] == kcp.metadata.uid
-    posts = [request for request in hands.plane.counted.requests if request.startswith("POST")]
+    posts = [request for request in peers.plane.counted.requests if request.startswith("POST")]
     assert posts.count("POST /api/v1/namespaces/default/secrets") == len(secrets)
 
 
-async def test_a_template_that_is_missing_or_unreadable_is_reported(hands: Hands) -> None:
+async def test_a_template_that_is_missing_or_unreadable_is_reported(peers: PeerControllers) -> None:
     def scaling(kcp: KubeadmControlPlane) -> str:
         return next(
             (
@@ -198,44 +198,46 @@ async def test_a_template_that_is_missing_or_unreadable_is_reported(hands: Hands
             "",
         )
 
-    client = hands.plane.client
-    await hands.start_cluster()
+    client = peers.plane.client
+    await peers.start_cluster()
     await client.delete(DevMachineTemplate.RESOURCE, Key("default", "small"))
-    await hands.take_charge()
+    await peers.take_charge()
     blocked = "Scaling up from 0 to 1 replicas is blocked because:\n* DevMachineTemplate"
-    await until(hands, lambda kcp: scaling(kcp) == f"{blocked} does not exist")
+    await until(peers, lambda kcp: scaling(kcp) == f"{blocked} does not exist")
     crd = Key("", "devmachinetemplates.infrastructure.cluster.x-k8s.io")
     label = "cluster.x-k8s.io/v1beta2"
     await client.patch(CRDS, crd, {"metadata": {"labels": {label: None}}})
-    await until(hands, lambda kcp: scaling(kcp).startswith(f"{blocked} small cannot be read: "))
+    await until(peers, lambda kcp: scaling(kcp).startswith(f"{blocked} small cannot be read: "))
     await client.patch(CRDS, crd, {"metadata": {"labels": {label: "v1beta2"}}})
     await client.create(DevMachineTemplate.RESOURCE, template("small"))
-    await until(hands, at(1))
+    await until(peers, at(1))
 
 
-async def test_machines_are_created_after_the_infrastructure_is_ready(hands: Hands) -> None:
-    await hands.start(provisioned=False)
+async def test_machines_are_created_after_the_infrastructure_is_ready(
+    peers: PeerControllers,
+) -> None:
+    await peers.start(provisioned=False)
     await asyncio.sleep(5)
-    kcp = await hands.control_plane()
+    kcp = await peers.control_plane()
     messages = {condition.type: condition.message for condition in kcp.status.conditions}
     assert (
         messages["EtcdClusterHealthy"]
         == "Waiting for Cluster status.infrastructureReady to be true"
     )
     assert messages["ScalingUp"] == "Scaling up from 0 to 1 replicas"
-    assert await hands.machines() == []
+    assert await peers.machines() == []
 
 
-async def test_a_control_plane_grows_one_machine_at_a_time(hands: Hands) -> None:
-    await hands.start()
-    await until(hands, at(1))
-    await change(hands, {"replicas": 3})
-    await until(hands, lambda kcp: kcp.status.replicas == 2)
-    kcp = await hands.control_plane()
-    assert [len(await hands.machines()), kcp.status.replicas] == [2, 2]
-    await until(hands, at(3))
-    assert len(hands.etcd.members) == 3
-    configs = (await hands.plane.client.list(KubeadmConfig, "default")).items
+async def test_a_control_plane_grows_one_machine_at_a_time(peers: PeerControllers) -> None:
+    await peers.start()
+    await until(peers, at(1))
+    await change(peers, {"replicas": 3})
+    await until(peers, lambda kcp: kcp.status.replicas == 2)
+    kcp = await peers.control_plane()
+    assert [len(await peers.machines()), kcp.status.replicas] == [2, 2]
+    await until(peers, at(3))
+    assert len(peers.etcd.members) == 3
+    configs = (await peers.plane.client.list(KubeadmConfig, "default")).items
     joins = [
         config for config in configs if config.spec.join_configuration.control_plane is not None
     ]
@@ -243,14 +245,16 @@ async def test_a_control_plane_grows_one_machine_at_a_time(hands: Hands) -> None
     assert all(join.spec.join_configuration.discovery.bootstrap_token.token for join in joins)
 
 
-async def test_a_machine_that_does_not_come_up_keeps_the_next_one_waiting(hands: Hands) -> None:
-    await hands.start()
-    await until(hands, at(1))
-    hands.hold_new = True
-    await change(hands, {"replicas": 3})
+async def test_a_machine_that_does_not_come_up_keeps_the_next_one_waiting(
+    peers: PeerControllers,
+) -> None:
+    await peers.start()
+    await until(peers, at(1))
+    peers.hold_new = True
+    await change(peers, {"replicas": 3})
     await asyncio.sleep(30)
-    kcp = await hands.control_plane()
-    assert len(await hands.machines()) == 2
+    kcp = await peers.control_plane()
+    assert len(await peers.machines()) == 2
     (scaling,) = [
         condition.message for condition in kcp.status.conditions if condition.type == "ScalingUp"
     ]
@@ -259,42 +263,42 @@ async def test_a_machine_that_does_not_come_up_keeps_the_next_one_waiting(hands:
         "* waiting for control plane components to become healthy\n"
         "* waiting for etcd cluster to become healthy"
     )
-    events = (await hands.plane.client.list(EVENTS, "default")).items
+    events = (await peers.plane.client.list(EVENTS, "default")).items
     assert [(event["reason"], event["count"]) for event in events] == [("ControlPlaneUnhealthy", 1)]
 
 
-async def test_a_control_plane_shrinks_without_losing_etcd(hands: Hands) -> None:
-    await hands.start(replicas=3)
-    await until(hands, at(3))
-    leader = hands.etcd.leader
+async def test_a_control_plane_shrinks_without_losing_etcd(peers: PeerControllers) -> None:
+    await peers.start(replicas=3)
+    await until(peers, at(3))
+    leader = peers.etcd.leader
     mark = {"metadata": {"annotations": {"cluster.x-k8s.io/delete-machine": ""}}}
-    await hands.plane.client.patch(Machine.RESOURCE, Key("default", leader), mark)
-    await change(hands, {"replicas": 1})
-    await until(hands, at(1))
-    (machine,) = await hands.machines()
+    await peers.plane.client.patch(Machine.RESOURCE, Key("default", leader), mark)
+    await change(peers, {"replicas": 1})
+    await until(peers, at(1))
+    (machine,) = await peers.machines()
     assert machine.metadata.name != leader
-    assert list(hands.etcd.members) == [machine.metadata.name] == [hands.etcd.leader]
-    assert "/v3/maintenance/transfer-leadership" in hands.etcd.calls
-    assert hands.outlived == []
+    assert list(peers.etcd.members) == [machine.metadata.name] == [peers.etcd.leader]
+    assert "/v3/maintenance/transfer-leadership" in peers.etcd.calls
+    assert peers.outlived == []
 
 
-async def test_the_machine_chosen_by_a_user_is_deleted_first(hands: Hands) -> None:
-    await hands.start(replicas=3)
-    await until(hands, at(3))
-    chosen = (await hands.machines())[1]
+async def test_the_machine_chosen_by_a_user_is_deleted_first(peers: PeerControllers) -> None:
+    await peers.start(replicas=3)
+    await until(peers, at(3))
+    chosen = (await peers.machines())[1]
     mark = {"metadata": {"annotations": {"cluster.x-k8s.io/delete-machine": ""}}}
-    await hands.plane.client.patch(Machine.RESOURCE, chosen.key, mark)
-    before = {machine.metadata.name for machine in await hands.machines()}
-    await change(hands, {"replicas": 1})
-    await until(hands, lambda kcp: kcp.status.replicas == 2)
-    after = {machine.metadata.name for machine in await hands.machines()}
+    await peers.plane.client.patch(Machine.RESOURCE, chosen.key, mark)
+    before = {machine.metadata.name for machine in await peers.machines()}
+    await change(peers, {"replicas": 1})
+    await until(peers, lambda kcp: kcp.status.replicas == 2)
+    after = {machine.metadata.name for machine in await peers.machines()}
     assert before - after == {chosen.metadata.name}
 
 
-async def test_labels_and_timeouts_change_in_place(hands: Hands) -> None:
-    await hands.start()
-    await until(hands, at(1))
-    before = await hands.machines()
+async def test_labels_and_timeouts_change_in_place(peers: PeerControllers) -> None:
+    await peers.start()
+    await until(peers, at(1))
+    before = await peers.machines()
     template = {
         "metadata": {"labels": {"team": "blue"}, "annotations": {"note": "new"}},
         "spec": {
@@ -303,92 +307,94 @@ async def test_labels_and_timeouts_change_in_place(hands: Hands) -> None:
             "taints": [{"key": "mine", "effect": "NoSchedule", "propagation": "Always"}],
         },
     }
-    await change(hands, {"machineTemplate": template})
+    await change(peers, {"machineTemplate": template})
     await asyncio.sleep(2)
-    (machine,) = await hands.machines()
+    (machine,) = await peers.machines()
     assert machine.metadata.uid == before[0].metadata.uid
     assert machine.metadata.labels["team"] == "blue"
     assert machine.spec.deletion.node_drain_timeout_seconds == 30
     assert machine.spec.readiness_gates[-1].condition_type == "Mine"
     assert [taint.key for taint in machine.spec.taints] == ["mine"]
-    config = await hands.plane.client.get(KubeadmConfig, machine.key)
-    infrastructure = await hands.plane.client.get(DevMachine, machine.key)
+    config = await peers.plane.client.get(KubeadmConfig, machine.key)
+    infrastructure = await peers.plane.client.get(DevMachine, machine.key)
     assert config.metadata.labels["team"] == infrastructure.metadata.labels["team"] == "blue"
     assert config.metadata.annotations["note"] == "new"
-    await change(hands, {"machineTemplate": {"metadata": {"labels": {"team": None}}}})
+    await change(peers, {"machineTemplate": {"metadata": {"labels": {"team": None}}}})
     await asyncio.sleep(2)
-    config = await hands.plane.client.get(KubeadmConfig, machine.key)
-    (machine,) = await hands.machines()
+    config = await peers.plane.client.get(KubeadmConfig, machine.key)
+    (machine,) = await peers.machines()
     assert "team" not in config.metadata.labels
     assert "team" not in machine.metadata.labels
 
 
-async def test_machines_spread_over_failure_domains(hands: Hands) -> None:
+async def test_machines_spread_over_failure_domains(peers: PeerControllers) -> None:
     domains = [
         {"name": "a", "controlPlane": True},
         {"name": "b", "controlPlane": True},
         {"name": "w", "controlPlane": False},
         {"name": "c", "controlPlane": True},
     ]
-    await hands.start(replicas=3, failure_domains=domains)
-    await until(hands, at(3))
-    assert sorted(machine.spec.failure_domain for machine in await hands.machines()) == [
+    await peers.start(replicas=3, failure_domains=domains)
+    await until(peers, at(3))
+    assert sorted(machine.spec.failure_domain for machine in await peers.machines()) == [
         "a",
         "b",
         "c",
     ]
 
 
-async def test_a_new_machine_is_placed_in_the_smallest_failure_domain(hands: Hands) -> None:
+async def test_a_new_machine_is_placed_in_the_smallest_failure_domain(
+    peers: PeerControllers,
+) -> None:
     domains = [{"name": name, "controlPlane": True} for name in ("a", "b")]
-    await hands.start(replicas=3, failure_domains=domains)
-    await until(hands, at(3))
-    counted = Counter(machine.spec.failure_domain for machine in await hands.machines())
+    await peers.start(replicas=3, failure_domains=domains)
+    await until(peers, at(3))
+    counted = Counter(machine.spec.failure_domain for machine in await peers.machines())
     (_, most), (fewest, least) = counted.most_common()
     assert (most, least) == (2, 1)
-    await change(hands, {"version": "v1.35.0"})
-    await until(hands, lambda kcp: kcp.status.replicas == 4)
-    (new,) = (machine for machine in await hands.machines() if machine.spec.version == "v1.35.0")
+    await change(peers, {"version": "v1.35.0"})
+    await until(peers, lambda kcp: kcp.status.replicas == 4)
+    (new,) = (machine for machine in await peers.machines() if machine.spec.version == "v1.35.0")
     assert new.spec.failure_domain == fewest
 
 
-async def test_an_update_in_place_keeps_everything_else_waiting(hands: Hands) -> None:
-    hands.updates.lasts = True
-    await hands.start()
-    await until(hands, at(1))
-    (machine,) = await hands.machines()
+async def test_an_update_in_place_keeps_everything_else_waiting(peers: PeerControllers) -> None:
+    peers.updates.lasts = True
+    await peers.start()
+    await until(peers, at(1))
+    (machine,) = await peers.machines()
     for value, owed in (("", "UpdateMachine"), (None, None)):
         marks = {Annotation.UPDATE_IN_PROGRESS: value, Annotation.PENDING_HOOKS: owed}
         patch = {"metadata": {"annotations": marks}}
-        await hands.plane.client.patch(Machine.RESOURCE, machine.key, patch)
+        await peers.plane.client.patch(Machine.RESOURCE, machine.key, patch)
         if value is not None:
-            await change(hands, {"replicas": 3})
-            kcp = await until(hands, lambda kcp: status_of(kcp, "MachinesUpToDate") == "False")
+            await change(peers, {"replicas": 3})
+            kcp = await until(peers, lambda kcp: status_of(kcp, "MachinesUpToDate") == "False")
             messages = {condition.type: condition.message for condition in kcp.status.conditions}
             assert messages["RollingOut"].endswith("* In-place update in progress")
-            assert len(await hands.machines()) == 1
-    await until(hands, at(3))
+            assert len(await peers.machines()) == 1
+    await until(peers, at(3))
 
 
-async def test_a_paused_cluster_is_left_alone(hands: Hands) -> None:
-    await hands.start()
-    await until(hands, at(1))
+async def test_a_paused_cluster_is_left_alone(peers: PeerControllers) -> None:
+    await peers.start()
+    await until(peers, at(1))
     paused = {"spec": {"paused": True}}
-    await hands.plane.client.patch(Cluster.RESOURCE, CLUSTER, paused)
-    await change(hands, {"replicas": 3})
+    await peers.plane.client.patch(Cluster.RESOURCE, CLUSTER, paused)
+    await change(peers, {"replicas": 3})
     await asyncio.sleep(10)
-    kcp = await hands.control_plane()
+    kcp = await peers.control_plane()
     assert status_of(kcp, "Paused") == "True"
-    assert len(await hands.machines()) == 1
-    await hands.plane.client.patch(Cluster.RESOURCE, CLUSTER, {"spec": {"paused": False}})
-    await until(hands, at(3))
+    assert len(await peers.machines()) == 1
+    await peers.plane.client.patch(Cluster.RESOURCE, CLUSTER, {"spec": {"paused": False}})
+    await until(peers, at(3))
 
 
-async def test_a_lost_certificate_is_not_issued_again(hands: Hands) -> None:
-    await hands.start()
-    await until(hands, at(1))
-    await hands.plane.client.delete(SECRETS, Key("default", "c1-sa"))
-    kcp = await until(hands, lambda kcp: status_of(kcp, "CertificatesAvailable") == "False")
+async def test_a_lost_certificate_is_not_issued_again(peers: PeerControllers) -> None:
+    await peers.start()
+    await until(peers, at(1))
+    await peers.plane.client.delete(SECRETS, Key("default", "c1-sa"))
+    kcp = await until(peers, lambda kcp: status_of(kcp, "CertificatesAvailable") == "False")
     messages = {condition.type: condition.message for condition in kcp.status.conditions}
     assert messages["CertificatesAvailable"] == (
         "Cluster certificate for sa is not available, please check cluster certificate secrets"

@@ -11,15 +11,15 @@ from kapy.api.machine_pool import MachinePool
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from tests.providers.kubeadm.awaiting import at, status_of, until
-from tests.providers.kubeadm.hands import CONTROL_PLANE, Hands
+from tests.providers.kubeadm.peer_controllers import CONTROL_PLANE, PeerControllers
 
 
-async def test_deletion_waits_for_the_workers(hands: Hands) -> None:
-    await hands.start(replicas=3)
-    await until(hands, at(3))
-    await hands.plane.create(_worker(), _pool())
-    await hands.plane.client.delete(KubeadmControlPlane.RESOURCE, CONTROL_PLANE)
-    kcp = await until(hands, lambda kcp: status_of(kcp, "Deleting") == "True")
+async def test_deletion_waits_for_the_workers(peers: PeerControllers) -> None:
+    await peers.start(replicas=3)
+    await until(peers, at(3))
+    await peers.plane.create(_worker(), _pool())
+    await peers.plane.client.delete(KubeadmControlPlane.RESOURCE, CONTROL_PLANE)
+    kcp = await until(peers, lambda kcp: status_of(kcp, "Deleting") == "True")
     (condition,) = [item for item in kcp.status.conditions if item.type == "Deleting"]
     assert (condition.reason, condition.message) == (
         "WaitingForWorkersDeletion",
@@ -27,31 +27,33 @@ async def test_deletion_waits_for_the_workers(hands: Hands) -> None:
         "* MachinePools: pool\n"
         "* Machines: worker",
     )
-    assert len(await hands.machines()) == 4
-    await hands.plane.client.delete(MachinePool.RESOURCE, Key("default", "pool"))
-    await hands.plane.client.delete(Machine.RESOURCE, Key("default", "worker"))
-    calls = len(hands.etcd.calls)
+    assert len(await peers.machines()) == 4
+    await peers.plane.client.delete(MachinePool.RESOURCE, Key("default", "pool"))
+    await peers.plane.client.delete(Machine.RESOURCE, Key("default", "worker"))
+    calls = len(peers.etcd.calls)
     for _ in range(100):
         await asyncio.sleep(0.1)
         try:
-            await hands.control_plane()
+            await peers.control_plane()
         except NotFound:
             break
-    assert await hands.machines() == []
-    assert not any("remove" in call for call in hands.etcd.calls[calls:])
+    assert await peers.machines() == []
+    assert not any("remove" in call for call in peers.etcd.calls[calls:])
 
 
-async def test_a_control_plane_stays_until_its_last_machine_is_deleted(hands: Hands) -> None:
-    await hands.start()
-    await until(hands, at(1))
-    hands.hold_old = True
-    await hands.plane.client.delete(KubeadmControlPlane, CONTROL_PLANE)
+async def test_a_control_plane_stays_until_its_last_machine_is_deleted(
+    peers: PeerControllers,
+) -> None:
+    await peers.start()
+    await until(peers, at(1))
+    peers.hold_old = True
+    await peers.plane.client.delete(KubeadmControlPlane, CONTROL_PLANE)
     await asyncio.sleep(30)
-    assert [machine.deleting for machine in await hands.machines()] == [True]
-    assert (await hands.control_plane()).deleting
-    hands.hold_old = False
+    assert [machine.deleting for machine in await peers.machines()] == [True]
+    assert (await peers.control_plane()).deleting
+    peers.hold_old = False
     await asyncio.sleep(30)
-    assert (await hands.plane.client.list(KubeadmControlPlane, "default")).items == []
+    assert (await peers.plane.client.list(KubeadmControlPlane, "default")).items == []
 
 
 def _worker() -> Document:

@@ -33,7 +33,7 @@ from kapy.providers.kubeadm.controlplane.controller import add_to as add_control
 from kapy.remote.cluster_cache import ClusterCache
 from kapy.testing.frozen import Frozen
 from kapy.testing.story import Story
-from tests.core.stage import default_namespace
+from tests.core.environment import default_namespace
 from tests.providers.scripted.dialects import Dialect
 from tests.providers.scripted.provider import Provider
 from tests.providers.scripted.workloads import Workloads

@@ -19,7 +19,7 @@ from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Conflict, NotFound
 from kapy.kube.names import SECRETS, Resource
-from tests.core.stage import kubeconfig_of
+from tests.core.environment import kubeconfig_of
 from tests.providers.scripted.dialects import (
     ADDRESS_TYPES,
     CREATED,

@@ -18,9 +18,9 @@ from kapy.kube.http import ADMIN, Transport
 from kapy.kube.names import CONFIG_MAPS, NODES, PODS
 from kapy.remote.cluster_cache import Kubeconfig
 from kapy.testing.frozen import Frozen
-from tests.core.stage import node_of
+from tests.core.environment import node_of
 from tests.providers.kubeadm.fake_etcd import FakeEtcd
-from tests.providers.kubeadm.hands import COMPONENTS, ROLE, static_pod
+from tests.providers.kubeadm.peer_controllers import COMPONENTS, ROLE, static_pod
 
 
 @dataclass

@@ -19,7 +19,7 @@ from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.names import NODES
 from kapy.remote.cluster_cache import ClusterCache, Kubeconfig
 from tests.engine.fake_server import FakeServer
-from tests.remote.setting import secret
+from tests.remote.workload_clusters import secret
 
 CLUSTERS = 1000
 MACHINES = 3  # of each cluster

@@ -21,7 +21,7 @@ from kapy.kube.http import ADMIN, Transport
 from kapy.kube.names import CRDS, Resource
 from kapy.remote.cluster_cache import ClusterCache
 from kapy.topology.hooks import LifecycleHooks
-from tests.core.stage import CONTROL_PLANES, INFRA_CLUSTERS, crd_of, default_namespace, of
+from tests.core.environment import CONTROL_PLANES, INFRA_CLUSTERS, crd_of, default_namespace, of
 
 KEY = Key("default", "c")
 
@@ -39,7 +39,7 @@ def _as_it_is(transport: Transport) -> Transport:
 
 
 @asynccontextmanager
-async def yard(
+async def plane_with_fake_class(
     hooks: LifecycleHooks | None = None, *, through: Callable[[Transport], Transport] = _as_it_is
 ) -> AsyncIterator[Client]:
     """The Cluster `c` of the class is there. through: what the controllers reach the server by."""

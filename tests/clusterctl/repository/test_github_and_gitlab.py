@@ -27,7 +27,7 @@ from tests.clusterctl.repository.servers import (
     serving,
     status,
 )
-from tests.clusterctl.repository.test_near import METADATA
+from tests.clusterctl.repository.test_folders import METADATA
 
 RELEASES = {
     f"v1.{minor}.0": {"metadata.yaml": METADATA, "c.yaml": b"kind: Herd"} for minor in (1, 2, 0)

@@ -80,7 +80,7 @@ def secret(cluster: str, value: str = "") -> Document:
     }
 
 
-class Setting:
+class WorkloadClusters:
     def __init__(self, *, probing: bool) -> None:
         self.management = FakeServer("secrets")
         self.clusters: dict[str, Workload] = {}
@@ -109,8 +109,8 @@ class Setting:
 
 
 @asynccontextmanager
-async def running(*, probing: bool = True) -> AsyncIterator[Setting]:
-    here = Setting(probing=probing)
+async def running(*, probing: bool = True) -> AsyncIterator[WorkloadClusters]:
+    here = WorkloadClusters(probing=probing)
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(here.runtime.run()),

@@ -57,7 +57,7 @@ def workers(*groups: tuple[str, int]) -> Document:
     return {"machineDeployments": listed}
 
 
-class Herd(Story):
+class TopologyStory(Story):
     """A story on a plane, with words for topologies."""
 
     def __init__(self, plane: ManagementPlane) -> None:
@@ -115,16 +115,16 @@ def is_settled(value: Cluster) -> bool:
 
 
 @asynccontextmanager
-async def herd() -> AsyncIterator[Herd]:
+async def empty_plane() -> AsyncIterator[TopologyStory]:
     """A plane on which nothing is yet."""
     async with running() as plane:
-        yield Herd(plane)
+        yield TopologyStory(plane)
 
 
 @asynccontextmanager
-async def grazing() -> AsyncIterator[Herd]:
+async def plane_with_cluster() -> AsyncIterator[TopologyStory]:
     """A plane with the class and one Cluster that is available."""
-    async with herd() as story:
+    async with empty_plane() as story:
         await story.create(objects())
         await story.until_settled()
         yield story

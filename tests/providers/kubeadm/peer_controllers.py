@@ -1,4 +1,4 @@
-"""The hands that move what other controllers would: core's Machines, their infrastructure, and the
+"""The peers that move what other controllers would: core's Machines, their infrastructure, and the
 workload cluster that kubeadm would make."""
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Updates:
 
 
 @dataclass
-class Hands:
+class PeerControllers:
     """One cluster c1 with a control plane c1-control-plane.
 
     hold_new: new Machines do not boot. hold_old: the Nodes of deleted Machines are still drained.
@@ -285,12 +285,12 @@ class Hands:
         await client.patch(Machine.RESOURCE, key, {"metadata": {"finalizers": None}})
 
 
-def controllers(hands: list[Hands]) -> Callable[[Plane], None]:
-    """Return a function that adds both providers to a plane, with the etcd of these hands."""
+def controllers(peers: list[PeerControllers]) -> Callable[[Plane], None]:
+    """Return a function that adds both providers to a plane, with the etcd of these peers."""
 
     def add(plane: Plane) -> None:
-        result = Hands(plane)
-        hands.append(result)
+        result = PeerControllers(plane)
+        peers.append(result)
         plane.reachable = False
         add_bootstrap(plane.runtime, plane.remote)
         add_control_plane(

@@ -36,7 +36,7 @@ from kapy.kube.errors import (
 )
 from kapy.kube.http import ADMIN, Reply, Request, Transport
 from kapy.kube.names import CONFIG_MAPS, CRDS, NODES, SECRETS, Resource
-from tests.core.stage import crd_of, default_namespace
+from tests.core.environment import crd_of, default_namespace
 from tests.engine.test_server_faults import COPY, Copier
 
 WIDGETS = Resource("infrastructure.cluster.x-k8s.io", "v1beta2", "widgets", "Widget")

@@ -173,7 +173,7 @@ class Counted:
 
 
 @dataclass
-class Stage:
+class CoreEnvironment:
     """A running plane. story: acts as a person. workload: a client of the workload cluster.
     updates: who updates Machines in place, None where nobody may; from the next start on."""
 
@@ -380,17 +380,17 @@ def deployment(replicas: int, name: str = "md", **spec: Any) -> Document:
     }
 
 
-async def running_cluster(stage: Stage, **parts: Any) -> None:
+async def running_cluster(environment: CoreEnvironment, **parts: Any) -> None:
     """A Cluster whose infrastructure and control plane are there."""
     endpoint = {"host": "1.2.3.4", "port": 6443}
-    await stage.create(
+    await environment.create(
         of(INFRA_CLUSTERS, "c", spec={"controlPlaneEndpoint": endpoint}),
         of(CONTROL_PLANES, "c", spec={"version": VERSION, "replicas": 1}),
         cluster(**parts),
     )
-    await stage.report(INFRA_CLUSTERS, "c", initialization={"provisioned": True})
+    await environment.report(INFRA_CLUSTERS, "c", initialization={"provisioned": True})
     available = {"type": "Available", "status": "True", "reason": "Available", "message": ""}
-    await stage.report(
+    await environment.report(
         CONTROL_PLANES,
         "c",
         initialization={"controlPlaneInitialized": True},
@@ -402,7 +402,7 @@ async def running_cluster(stage: Stage, **parts: Any) -> None:
         upToDateReplicas=1,
         conditions=[available],
     )
-    await stage.connect()
+    await environment.connect()
 
 
 async def default_namespace(client: Client) -> None:
@@ -413,7 +413,9 @@ async def default_namespace(client: Client) -> None:
 
 
 @asynccontextmanager
-async def stage(seed: int = 0, *, gates: FeatureGates = DEFAULT_GATES) -> AsyncIterator[Stage]:
+async def core_environment(
+    seed: int = 0, *, gates: FeatureGates = DEFAULT_GATES
+) -> AsyncIterator[CoreEnvironment]:
     """Core's controllers, running."""
     clock = loop_clock()
     server = Server.open(None, clock=clock, admission=(AdmissionRules(gates),))
@@ -432,7 +434,7 @@ async def stage(seed: int = 0, *, gates: FeatureGates = DEFAULT_GATES) -> AsyncI
     try:
         async with asyncio.TaskGroup() as group:
             servers = [group.create_task(item.run()) for item in (server, workload)]
-            running = Stage(
+            running = CoreEnvironment(
                 Story(admin, resources),
                 admin,
                 Client(workload.transport(ADMIN)),

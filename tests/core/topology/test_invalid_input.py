@@ -18,15 +18,15 @@ from kapy.api.dev_cluster import DevCluster
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError
-from tests.core.topology.herd import (
+from tests.core.topology.topology_story import (
     CLUSTER,
     WORKERS,
-    Herd,
+    TopologyStory,
     class_objects,
     cluster,
-    grazing,
-    herd,
+    empty_plane,
     part,
+    plane_with_cluster,
     reconciled,
     workers,
 )
@@ -91,7 +91,7 @@ PATCHES: dict[str, tuple[Document, list[str]]] = {
 
 
 async def test_a_patch_that_does_not_work_is_reported_and_changes_nothing() -> None:
-    async with herd() as story:
+    async with empty_plane() as story:
         await story.create(class_objects())
         for name, (patch, _) in PATCHES.items():
             other = part("ClusterClass")
@@ -113,7 +113,7 @@ async def test_a_patch_that_does_not_work_is_reported_and_changes_nothing() -> N
 
 
 async def test_a_class_change_that_does_not_work_leaves_its_clusters_as_they_are() -> None:
-    async with grazing() as story:
+    async with plane_with_cluster() as story:
         before = await story.versions()
         patches = [*part("ClusterClass")["spec"]["patches"], REFUSED_TEMPLATE[0]]
         await story.merge(ClusterClass, "meadow", {"spec": {"patches": patches}})
@@ -127,7 +127,7 @@ async def test_a_class_change_that_does_not_work_leaves_its_clusters_as_they_are
         await what_no_topology_made_is_not_touched(story)
 
 
-async def a_vanished_template_is_told(story: Herd) -> None:
+async def a_vanished_template_is_told(story: TopologyStory) -> None:
     before = await story.versions()
     path = "apis/bootstrap.cluster.x-k8s.io/v1beta2/namespaces/default/kubeadmconfigtemplates"
     await story.client.raw("DELETE", f"/{path}/meadow-grazer")
@@ -147,7 +147,7 @@ async def a_vanished_template_is_told(story: Herd) -> None:
     await story.until_settled()
 
 
-async def what_no_topology_made_is_not_touched(story: Herd) -> None:
+async def what_no_topology_made_is_not_touched(story: TopologyStory) -> None:
     unlabelled = {"metadata": {"labels": {"topology.cluster.x-k8s.io/owned": None}}}
     await story.merge(DevCluster, CLUSTER, unlabelled)
     assert await story.told("ReconcileFailed") == (
@@ -166,7 +166,7 @@ def _without_template(documents: list[Document]) -> list[Document]:
 
 
 async def test_a_template_that_is_not_there_is_reported_and_waited_for() -> None:
-    async with herd() as story:
+    async with empty_plane() as story:
         await story.create([*_without_template(class_objects()), cluster()])
         await story.told("ReconcileFailed")
         cluster_class = await story.get(ClusterClass, "meadow")
@@ -186,7 +186,7 @@ async def test_a_template_that_is_not_there_is_reported_and_waited_for() -> None
 async def test_values_and_workers_are_checked_again_when_the_class_comes_after_the_cluster() -> (
     None
 ):
-    async with herd() as story:
+    async with empty_plane() as story:
         wrong = [{"name": "nodeLabels", "value": {"pasture": 7}}, {"name": "herd", "value": 1}]
         strange = workers(("md-0", 1))
         strange["machineDeployments"][0]["class"] = "browser"
@@ -225,7 +225,7 @@ REFUSED = [
 
 
 async def test_admission_refuses_an_invalid_topology_with_its_path() -> None:
-    async with herd() as story:
+    async with empty_plane() as story:
         await story.create(class_objects())
         await story.settle(1)
         for change, message in REFUSED:
@@ -260,7 +260,7 @@ async def test_an_unexpected_error_is_not_reported_as_a_reconciled_topology(
     async def fail(*_: object) -> None:
         raise RuntimeError("a bug")
 
-    async with herd() as story:
+    async with empty_plane() as story:
         await story.create(class_objects())
         await story.settle(1)
         with monkeypatch.context() as patched:
