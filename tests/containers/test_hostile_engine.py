@@ -16,12 +16,11 @@ from typing import Any, Final
 import pytest
 
 from kapy.containers import Container, Engine, EngineError, EngineUnreachable, File, Session
-from kapy.containers.bounded_response import MAX_TEXT_BYTES
 from kapy.containers.commands import MAX_OUTPUT_BYTES
-from kapy.containers.cooperative_lines import LINES_PER_TURN
 from kapy.containers.engine import LARGEST_FILE
 from kapy.containers.pull_progress import MAX_LAYERS, PullProgress
 from kapy.containers.records import FRAME
+from kapy.containers.responses import LINES_PER_TURN, MAX_TEXT_BYTES
 
 pytestmark = pytest.mark.sockets
 

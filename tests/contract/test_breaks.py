@@ -91,7 +91,7 @@ def test_breaks_are_noticed(tmp_path: Path) -> None:
 
 def test_unbroken_rules_pass(tmp_path: Path) -> None:
     """The tests run against the changed copy, and a test that passes there is reported."""
-    entry = Break("nothing", "contract/crd_names.py", "the contract", "a contract", {_PLURALS: ()})
+    entry = Break("nothing", "contract/resolve.py", "the contract", "a contract", {_PLURALS: ()})
     (outcome,) = run([entry], tmp_path)
     assert (outcome.unseen, outcome.problem) == ([_PLURALS], "")
 

@@ -6,11 +6,11 @@ import string
 
 from kapy.kube import duration, quantity, version
 from kapy.kube.int_or_percent import InvalidIntOrPercent, scaled_value
-from kapy.kube.label_values import label_value
 from kapy.kube.qualified_names import (
     dns_1035_label_errors,
     dns_label_errors,
     dns_subdomain_errors,
+    label_value,
     label_value_errors,
     qualified_name_errors,
 )

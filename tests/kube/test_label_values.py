@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kapy.kube.label_values import label_value
+from kapy.kube.qualified_names import label_value
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ HEALTH_CHECKS: Final = (
 NODES: Final = (
     Mutation(
         "the time of a Node's deletion is used up when it begins",
-        "remote/node_deletion.py",
+        "remote/nodes.py",
         "NodeDeletion(uid, now)",
         "NodeDeletion(uid, now - timedelta(days=1), LEAST_TRIES)",
         ("tests/core/machine/test_node_deletion.py",),

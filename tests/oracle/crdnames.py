@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from kapy.contract.crd_names import crd_name
+from kapy.contract.resolve import crd_name
 from tests.oracle.topic import Check, Record, compared
 
 

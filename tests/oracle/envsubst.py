@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from kapy.clusterctl.envsubst import BadSubstitution
-from kapy.clusterctl.provider_files import cluster_class, cluster_template
+from kapy.clusterctl.provider import cluster_class, cluster_template
 from kapy.clusterctl.variables import MissingVariables, replace_variables, variables_of
 from tests.oracle.topic import Check, Record, compared
 

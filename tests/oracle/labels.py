@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from kapy.api.naming import BadNameTemplate, generate_name
-from kapy.api.validation.naming import class_naming_errors, naming_errors
+from kapy.api.validation.metadata import class_naming_errors, naming_errors
 from kapy.kube.field_errors import FieldError
 from kapy.kube.generated_names import with_suffix
-from kapy.kube.label_values import label_value
+from kapy.kube.qualified_names import label_value
 from kapy.topology.names import control_plane_prefix, worker_prefix
 from tests.oracle.topic import Check, Record, compared
 

@@ -23,8 +23,8 @@ from kapy.kube import Document
 from kapy.kube.digits import parse_integer
 from kapy.kube.errors import KapyError
 from kapy.kube.field_errors import FieldError, required
-from kapy.kube.label_values import label_value
 from kapy.kube.nested import Changes, Path, value_at, with_values
+from kapy.kube.qualified_names import label_value
 
 Defaulter: TypeAlias = Callable[[Document, Document | None], Changes]
 

@@ -22,7 +22,7 @@ from kapy.kube import Document
 from kapy.kube.digits import has_only_digits
 from kapy.kube.errors import ApiError, BadRequest, Invalid, MethodNotAllowed, NotFound
 from kapy.kube.field_errors import FieldError, invalid
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 
 
 class PageNotFound(ApiError):

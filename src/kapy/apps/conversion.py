@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from kapy.api.conversion import ConversionError, convert
 from kapy.api.kinds import BY_GROUP_KIND
 from kapy.apiserver.errors import ConversionFailed
-from kapy.contract.crd_names import crd_name
 from kapy.contract.errors import ContractError
-from kapy.contract.resolve import resolve
+from kapy.contract.resolve import crd_name, resolve
 from kapy.kube import Document
 from kapy.kube.names import GroupKind, split_api_version
 

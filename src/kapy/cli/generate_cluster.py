@@ -175,7 +175,7 @@ def _list_variables(variables: Mapping[str, str | None], options: TemplateOption
 
 def _default_text(name: str, default: str | None, options: TemplateOptions) -> str | None:
     """The default of a variable; for variables with flags, the flag's text."""
-    from kapy.kube.go_quoted import go_quoted
+    from kapy.kube.go_literals import go_quoted
 
     if name == "CLUSTER_NAME":
         return options.name

@@ -60,7 +60,7 @@ def provider(
     the configuration file.
     """
     from kapy.clusterctl.components.generate import generate_components
-    from kapy.clusterctl.provider_reference import parse_reference
+    from kapy.clusterctl.provider import parse_reference
     from kapy.clusterctl.repository import is_local
 
     text, of_type = _choose(providers)

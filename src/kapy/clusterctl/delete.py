@@ -21,8 +21,7 @@ from kapy.clusterctl.errors import InventoryError
 from kapy.clusterctl.inventory import PROVIDERS, Installed, Inventory, find_installed
 from kapy.clusterctl.labelled import Labelled, components_in
 from kapy.clusterctl.progress import Progress, of_provider
-from kapy.clusterctl.provider import ProviderType, manifest_label
-from kapy.clusterctl.provider_reference import parse_reference
+from kapy.clusterctl.provider import ProviderType, manifest_label, parse_reference
 from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound

@@ -11,8 +11,7 @@ from typing import Any, Final
 from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.components import INVENTORY_VERSION
 from kapy.clusterctl.errors import MetadataError, RepositoryError
-from kapy.clusterctl.repository.releases import METADATA, Repository
-from kapy.clusterctl.repository.tags import semantic
+from kapy.clusterctl.repository.releases import METADATA, Repository, semantic
 from kapy.kube import yaml
 from kapy.kube.version import Version
 

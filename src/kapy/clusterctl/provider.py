@@ -1,4 +1,4 @@
-"""Providers: their types and names, and the derived labels and file names.
+"""Providers: their types and names, their labels and files, and references to them in flags.
 
 Upstream: `cmd/clusterctl/api/v1alpha3/provider_type.go`, and the clusterctl contract's table of
 file names and labels.
@@ -7,6 +7,11 @@ file names and labels.
 from __future__ import annotations
 
 from enum import Enum
+from typing import NamedTuple
+
+from kapy.clusterctl.errors import ConfigError, FileMissing, RepositoryError
+from kapy.clusterctl.repository.releases import Repository
+from kapy.kube.qualified_names import dns_label_errors
 
 from kapy._aio.dataclass import dataclass
 
@@ -73,3 +78,50 @@ _WORDS = {
     ProviderType.ADDON: "addon",
 }
 _ORDER = {provider_type: place for place, provider_type in enumerate(ProviderType)}
+
+
+class Reference(NamedTuple):
+    """A provider's name, and its version or ""."""
+
+    name: str
+    version: str = ""
+
+
+def parse_reference(text: str) -> Reference:
+    """Parse a provider reference. Raises ConfigError (upstream: `parseProviderName`)."""
+    form = f'invalid provider name "{text}". Provider name should be in the form name[:version]'
+    name_part, colon, version = text.partition(":")
+    if ":" in version:
+        raise ConfigError(form)
+    if not name_part:
+        raise ConfigError(f"{form} and name cannot be empty")
+    name = name_part.lower()
+    if errors := dns_label_errors(name):
+        raise ConfigError(f"{form} and the name should be valid: {'; '.join(errors)}")
+    if colon and not version:
+        raise ConfigError(f"{form} and version cannot be empty")
+    return Reference(name, version)
+
+
+def cluster_template(flavor: str = "") -> str:
+    """The file name of the cluster template of a flavour; by default, of the default one."""
+    return f"cluster-template-{flavor}.yaml" if flavor else "cluster-template.yaml"
+
+
+def cluster_class(name: str) -> str:
+    """The file name of a ClusterClass."""
+    return f"clusterclass-{name}.yaml"
+
+
+async def text_of(repository: Repository, version: str, name: str, label: str) -> str:
+    """The text of a file; bytes that are not UTF-8 become surrogate escapes.
+
+    label: the provider's name in errors. Raises RepositoryError.
+    """
+    try:
+        content = await repository.file(version, name)
+    except RepositoryError as error:
+        result = f'failed to read "{name}" from provider\'s repository "{label}": {error}'
+        kind = FileMissing if isinstance(error, FileMissing) else RepositoryError
+        raise kind(result) from error
+    return content.decode("utf-8", "surrogateescape")

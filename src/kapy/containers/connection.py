@@ -99,7 +99,7 @@ class Connection:
         if self._library is None:
             from aiodocker.exceptions import DockerError
 
-            from kapy.containers.bounded_response import open_library
+            from kapy.containers.responses import open_library
 
             if self._address is not None:
                 check_address(self._address, os.environ)

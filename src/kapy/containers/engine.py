@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from kapy.containers.archive import NoFile, archive_of, first_file
 from kapy.containers.commands import Tail, run_command
 from kapy.containers.connection import Connection, stream_timeout
-from kapy.containers.cooperative_lines import cooperate
 from kapy.containers.errors import (
     AmbiguousName,
     AnswerTooLarge,
@@ -38,6 +37,7 @@ from kapy.containers.records import (
     network_of,
     volume_of,
 )
+from kapy.containers.responses import cooperate
 from kapy.containers.sessions import (
     Session,
     attach_session,

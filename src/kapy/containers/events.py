@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from kapy.containers.cooperative_lines import cooperate
+from kapy.containers.responses import cooperate
 
 if TYPE_CHECKING:
     from aiodocker import Docker

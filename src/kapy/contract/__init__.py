@@ -7,7 +7,6 @@ both contract versions. `External` reads the documents.
 
 from kapy.contract.bootstrap import BootstrapConfig
 from kapy.contract.control_plane import ControlPlane
-from kapy.contract.crd_names import crd_name
 from kapy.contract.errors import (
     BrokenDefinition,
     ContractError,
@@ -26,7 +25,7 @@ from kapy.contract.infra_cluster import InfraCluster
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.infra_machine_pool import InfraMachinePool
 from kapy.contract.observed import Absent, Found, Observed, Unreadable, contract_violation
-from kapy.contract.resolve import Resolved, resolve, version_priority
+from kapy.contract.resolve import Resolved, crd_name, resolve, version_priority
 from kapy.contract.templates import (
     BootstrapConfigTemplate,
     ControlPlaneTemplate,

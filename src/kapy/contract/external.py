@@ -22,13 +22,12 @@ from typing import Final, Protocol, TypeVar
 
 from kapy.api.names import CLUSTER_GROUP
 from kapy.client.client import Client
-from kapy.contract.crd_names import crd_name
 from kapy.contract.definitions import check_definition
 from kapy.contract.errors import ContractError, NotPermitted, NotServed
 from kapy.contract.fields import Version, View
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.contract.ownership import claim
-from kapy.contract.resolve import Resolved, contract_of, resolve
+from kapy.contract.resolve import Resolved, contract_of, crd_name, resolve
 from kapy.engine.cache import Cache, Change
 from kapy.engine.controller import Controller, Debounce, Mapper
 from kapy.kube import Document, Key

@@ -2,7 +2,7 @@
 
 A CRD declares by labels which of its versions implement which contract: `cluster.x-k8s.io/v1beta2:
 v1beta2_v1beta3`. The newest supported contract wins, and of its versions the newest one that the
-CRD has and serves.
+CRD has and serves. The CRD is found by its name, which follows from group and kind.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import re
 from typing import Final, NamedTuple
 
 from kapy.api.names import CLUSTER_GROUP
-from kapy.contract.crd_names import crd_name
 from kapy.contract.errors import NoContract, NoVersion
 from kapy.contract.fields import Version
 from kapy.kube import Document
 from kapy.kube.names import GroupKind, Resource
+from kapy.kube.plural import plural
 
 _NEWEST_FIRST: Final = (Version.V1BETA2, Version.V1BETA1)
 _OVERVIEW: Final = (
@@ -24,6 +24,11 @@ _OVERVIEW: Final = (
 _KUBE_VERSION: Final = re.compile(r"v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?")
 _LAST_CHARACTER: Final = 0x10FFFF
 _STAGES: Final = {"alpha": 0, "beta": 1, None: 2}
+
+
+def crd_name(group: str, kind: str) -> str:
+    """Return `<plural>.<group>`, the CRD name that the contract requires."""
+    return f"{plural(kind.lower())}.{group}"
 
 
 class Resolved(NamedTuple):

@@ -40,7 +40,7 @@ from kapy.engine.reflector import Reflector
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, ApiError, Conflict, KapyError, NotFound, Unreachable
 from kapy.kube.http import Reply, Request, Transport
-from kapy.kube.micro_time import micro_time
+from kapy.kube.meta import micro_time
 from kapy.kube.names import LEASES
 from kapy.kube.prometheus import gauge
 

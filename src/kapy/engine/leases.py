@@ -10,7 +10,7 @@ from datetime import datetime
 from kapy.client.stream import Event
 from kapy.engine.store import version_of
 from kapy.kube import Document, Key
-from kapy.kube.micro_time import micro_time
+from kapy.kube.meta import micro_time
 from kapy.kube.names import LEASES
 
 

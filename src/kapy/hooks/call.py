@@ -29,7 +29,7 @@ from kapy.hooks.messages.message import (
 from kapy.hooks.transport import Answer, HookTransport, NoAnswer
 from kapy.hooks.urls import handler_url
 from kapy.kube import Document
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 from kapy.kube.model import encode
 from kapy.kube.prometheus import Histograms, counter, histogram
 

@@ -9,8 +9,7 @@ from typing import Final, Self
 
 from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
-from kapy.kube.go_floats import as_json, float_text
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import as_json, float_text, go_quoted
 
 
 class _NoValue:

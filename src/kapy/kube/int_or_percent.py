@@ -7,7 +7,7 @@ from typing import Final
 
 from kapy.kube.digits import parse_integer
 from kapy.kube.errors import KapyError
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 
 WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 

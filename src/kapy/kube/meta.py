@@ -1,7 +1,10 @@
-"""Metadata that every Kubernetes object carries, as Structs (`k8s.io/apimachinery` meta/v1)."""
+"""Metadata that every Kubernetes object carries, as Structs, and times with microseconds
+(`k8s.io/apimachinery` meta/v1).
+"""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar, TypeVar
 
 from msgspec import field
@@ -101,3 +104,8 @@ def owner_reference(
 def controller_of(obj: Object) -> OwnerReference | None:
     """Return the owner reference with `controller: true`, if there is one."""
     return next((ref for ref in obj.metadata.owner_references if ref.controller), None)
+
+
+def micro_time(moment: datetime) -> str:
+    """Return a time in UTC in this format."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

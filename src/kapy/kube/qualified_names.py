@@ -1,12 +1,14 @@
 """Validation of label keys, label values and names with kube-apiserver's messages.
 
 Each function returns the errors of a value, with the messages of `k8s.io/apimachinery`
-util/validation; an empty list means that the value is valid.
+util/validation; an empty list means that the value is valid. A name that is no valid label value
+is hashed.
 """
 
 from __future__ import annotations
 
 import re
+from base64 import urlsafe_b64encode
 from typing import Final
 
 from kapy.kube.text_cache import text_cache
@@ -43,6 +45,10 @@ _SUBDOMAIN_SENTENCE: Final = (
     "for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 )
+
+
+_FNV_OFFSET: Final = 0x811C9DC5
+_FNV_PRIME: Final = 0x01000193
 
 
 def _too_long(limit: int) -> str:
@@ -106,3 +112,14 @@ def label_value_errors(value: str) -> list[str]:
     """Validate the value of a label."""
     errors = [_too_many_bytes(63)] if len(value.encode()) > 63 else []
     return errors if _VALUE.fullmatch(value) else [*errors, _VALUE_SENTENCE]
+
+
+def label_value(name: str) -> str:
+    """Return the name, or `hash_…_z` (FNV-1a, upstream's form) if it is not a valid label value."""
+    if not label_value_errors(name):
+        return name
+    number = _FNV_OFFSET
+    for byte in name.encode():
+        number = (number ^ byte) * _FNV_PRIME & 0xFFFFFFFF
+    text = urlsafe_b64encode(number.to_bytes(4, "big")).decode().rstrip("=")
+    return f"hash_{text}_z"

@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from kapy.kube.errors import shorten
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from kapy._aio.dataclass import dataclass
 from kapy.kube.digits import has_only_digits, parse_integer
 from kapy.kube.errors import KapyError
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 from kapy.kube.text_cache import text_cache
 
 DIFFERENT: Final = 2

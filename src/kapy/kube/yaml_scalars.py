@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from yaml.constructor import ConstructorError
 
-from kapy.kube.go_floats import float_text
+from kapy.kube.go_literals import float_text
 
 TRUE: Final = ("y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE")
 _FALSE: Final = ("n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE")

@@ -15,7 +15,7 @@ from typing import Any, Final
 from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 from kapy.kube.quantity import InvalidQuantity, parse
 
 _INDEXED: Final = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")

@@ -13,7 +13,7 @@ from typing import Final
 
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 from kapy.kube.meta import OwnerReference
 from kapy.kube.model import encode
 from kapy.kube.pki import KeyPair

@@ -17,10 +17,10 @@ from kapy.api.machine import Machine
 from kapy.api.names import Label
 from kapy.contract.templates import clone_template
 from kapy.kube import Document
-from kapy.kube.label_values import label_value
 from kapy.kube.meta import Object, OwnerReference, owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import Resource
+from kapy.kube.qualified_names import label_value
 
 
 @dataclass(frozen=True, slots=True)

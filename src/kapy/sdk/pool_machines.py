@@ -26,10 +26,10 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.generated_names import generated_name
-from kapy.kube.label_values import label_value
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import GroupKind, Resource, split_api_version
+from kapy.kube.qualified_names import label_value
 from kapy.kube.renamed import RenamedMember
 from kapy.sdk.infra_machine_pool import MachinePoolContext
 from kapy.sdk.ownership import machine_of

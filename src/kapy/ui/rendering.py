@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from kapy.kube import Document
-from kapy.kube.age import age
+from kapy.kube.duration import age
 from kapy.ui.assets import asset_url
 from kapy.ui.documents import moment_of
 from kapy.ui.rows import STATES

@@ -22,7 +22,7 @@ from typing import Final, Literal
 from kapy._aio.dataclass import dataclass
 from kapy.api.names import Annotation
 from kapy.kube import Document
-from kapy.kube.age import age
+from kapy.kube.duration import age
 from kapy.kube.foreign_json import BadJson, decode_json
 from kapy.kube.nested import value_at
 from kapy.ui.documents import (

@@ -95,7 +95,7 @@ AUTHORS: Final = (
     ),
     Break(
         "the file of a class has another name",
-        "clusterctl/provider_files.py",
+        "clusterctl/provider.py",
         'return f"clusterclass-{name}.yaml"',
         'return f"cluster-class-{name}.yaml"',
         {

@@ -88,7 +88,7 @@ PROVIDERS: Final = (
     ),
     Break(
         "any tag is a version",
-        "clusterctl/repository/tags.py",
+        "clusterctl/repository/releases.py",
         "if (version := semantic(tag)) is not None}",
         'if (version := semantic(tag) or parse("0.0.0")) is not None}',
         {f"{_FAR}::test_tags_that_are_no_versions_do_not_count": ("clusterctl/github",)},

@@ -23,7 +23,7 @@ METADATA: Final = [
     Row(
         ("repository", "metadata-told"),
         (128,),
-        ("clusterctl/metadata.py", "clusterctl/provider_files.py"),
+        ("clusterctl/metadata.py", "clusterctl/provider.py"),
         ("clusterctl/test_metadata.py::test_a_missing_file_is_reported_with_the_provider",),
     ),
     Row(

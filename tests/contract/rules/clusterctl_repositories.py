@@ -28,7 +28,7 @@ ROWS: Final = [
     Row(
         ("repository", "metadata-told"),
         (12, 14, 16, 17),
-        ("clusterctl/repository/__init__.py", "clusterctl/provider_files.py"),
+        ("clusterctl/repository/__init__.py", "clusterctl/provider.py"),
         (
             f"{NEAR}::test_a_missing_file_is_reported_with_the_existing_ones",
             f"{FAR}::test_an_asset_that_a_release_does_not_have_is_reported",
@@ -75,7 +75,7 @@ ROWS: Final = [
     Row(
         ("github",),
         (66, 68, 70, 71),
-        (GITHUB, "clusterctl/repository/tags.py"),
+        (GITHUB, "clusterctl/repository/releases.py"),
         (
             f"{FAR}::test_without_a_go_proxy_github_s_api_is_asked",
             f"{FAR}::test_all_pages_of_releases_are_read",

@@ -48,7 +48,7 @@ ROWS: Final = [
             "test_a_provider_that_is_not_installed_is_named_and_waited_for",
         ),
     ),
-    Row(("crd-name",), (16,), ("contract/crd_names.py", "kube/plural.py"), (NAME, RELEASED)),
+    Row(("crd-name",), (16,), ("contract/resolve.py", "kube/plural.py"), (NAME, RELEASED)),
     shared.scope((17,)),
     shared.metadata((18,)),
     *shared.api_version((), (158, 159, 160, 161), (), (), ()),
@@ -107,7 +107,7 @@ ROWS: Final = [
     Row(
         ("template-name", "crd-name"),
         (73,),
-        ("contract/crd_names.py",),
+        ("contract/resolve.py",),
         (NAME, DEFINITIONS),
     ),
     Row(

@@ -134,7 +134,7 @@ def _defined(
         Row(
             names,
             define,
-            ("contract/crd_names.py", "kube/plural.py"),
+            ("contract/resolve.py", "kube/plural.py"),
             ("kube/test_plural.py::test_kinds_have_plurals", missing, RELEASED),
         ),
         Row((of_list,), lists, ("api/crds.py", "apiserver/verbs/read.py"), (DEFINITIONS, LIVES)),

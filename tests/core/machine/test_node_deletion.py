@@ -13,7 +13,7 @@ from kapy.kube.errors import Unreachable
 from kapy.kube.http import Request
 from kapy.kube.names import NODES
 from kapy.remote.cluster_cache import NotConnected
-from kapy.remote.node_deletion import NodeDeletion, NodeDeletions
+from kapy.remote.nodes import NodeDeletion, NodeDeletions
 from tests.core.environment import CoreEnvironment
 from tests.core.machine.running_machine import delete, free, pod, pods, running
 

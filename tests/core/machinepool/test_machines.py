@@ -15,7 +15,7 @@ from kapy.core.machinepool.scope import MachinePoolScope
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import NODES
-from kapy.remote.node_deletion import NodeDeletions
+from kapy.remote.nodes import NodeDeletions
 from tests.core.environment import INFRA_MACHINES, CoreEnvironment, node_of
 from tests.core.machinepool.cloud import cloud, found, nodes, pool
 

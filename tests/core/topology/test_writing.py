@@ -17,7 +17,7 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
 from kapy.core.topology.errors import CannotReconcile
-from kapy.core.topology.planned import Effect, Parts, Plan, Planned, PlannedDeletion
+from kapy.core.topology.planning import Effect, Parts, Plan, Planned, PlannedDeletion
 from kapy.core.topology.writing import Writer
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound, Unreachable

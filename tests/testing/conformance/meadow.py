@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kapy.contract.crd_names import crd_name
+from kapy.contract.resolve import crd_name
 from kapy.testing.conformance.files import File
 from kapy.testing.conformance.release import Release
 

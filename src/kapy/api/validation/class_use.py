@@ -20,7 +20,7 @@ from kapy.api.health_check import (
     WorkerTopologyHealthCheck,
 )
 from kapy.api.validation.cluster_topology import AUTOSCALER, autoscaled_replicas_error
-from kapy.api.validation.health_check import health_check_errors
+from kapy.api.validation.machine_health_check import health_check_errors
 from kapy.api.validation.rollout import int_or_percent_errors
 from kapy.kube import Key
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required

@@ -12,7 +12,7 @@ from kapy.api.validation.metadata import metadata_errors
 from kapy.api.variable_schema import schema_document
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, forbidden, invalid, not_supported, required
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 from kapy.kube.regexp import cost
 from kapy.kube.schema import FieldSchema, RuleChecker, field_schema_errors, has_rules
 from kapy.kube.schema.definition import TOO_LARGE

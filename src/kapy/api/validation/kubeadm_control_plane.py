@@ -19,12 +19,10 @@ from kapy.api.kubeadm_control_plane import (
 )
 from kapy.api.kubeadm_control_plane_rollout import KubeadmControlPlaneRolloutSpec
 from kapy.api.names import Annotation
-from kapy.api.validation.coredns import migration_problem
 from kapy.api.validation.kubeadm_config import config_spec_errors, timeout_errors
-from kapy.api.validation.metadata import template_metadata_errors
-from kapy.api.validation.naming import naming_errors
+from kapy.api.validation.metadata import naming_errors, template_metadata_errors
 from kapy.api.validation.taints import taint_errors
-from kapy.api.validation.versions import version_errors
+from kapy.api.validation.versions import migration_problem, version_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 from kapy.kube.int_or_percent import int_value

@@ -11,8 +11,11 @@ from kapy.api.machine import Bootstrap, Machine, MachineTemplateSpec
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation, Label
-from kapy.api.validation.metadata import name_as_label_errors, template_metadata_errors
-from kapy.api.validation.naming import naming_errors
+from kapy.api.validation.metadata import (
+    name_as_label_errors,
+    naming_errors,
+    template_metadata_errors,
+)
 from kapy.api.validation.rollout import int_or_percent_errors, rolling_update_errors
 from kapy.api.validation.selectors import parse_selector
 from kapy.api.validation.taints import taint_errors, worker_taint_errors

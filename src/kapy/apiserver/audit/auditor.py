@@ -22,7 +22,7 @@ from kapy.apiserver.verbs.watch import WatchStream
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.http import ANONYMOUS, Arrival, Reply, Request, Transport, User
-from kapy.kube.micro_time import micro_time
+from kapy.kube.meta import micro_time
 
 _RECEIVED, _STARTED, _COMPLETE, _PANIC = (
     *("RequestReceived", "ResponseStarted", "ResponseComplete", "Panic"),

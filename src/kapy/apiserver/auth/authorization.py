@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kapy.kube import Document
 from kapy.kube.errors import Forbidden
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 from kapy.kube.http import User
 
 SUPERUSERS = "system:masters"

@@ -13,7 +13,7 @@ from urllib.parse import unquote_to_bytes
 
 from kapy._aio.dataclass import dataclass
 from kapy.kube.errors import BadRequest
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 
 _PREFIX: Final = b"impersonate-"
 _BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")

@@ -19,7 +19,7 @@ from kapy.apiserver.auth.authorization import SUPERUSERS, Attributes, Authorizer
 from kapy.apiserver.auth.impersonation import ImpersonationRequest
 from kapy.kube.errors import Forbidden
 from kapy.kube.field_errors import invalid
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 from kapy.kube.http import ANONYMOUS, User
 from kapy.kube.qualified_names import dns_label_errors, dns_subdomain_errors
 

@@ -30,7 +30,7 @@ from kapy.apiserver.store.store import Store
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.foreign_json import decode_json
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 from kapy.kube.http import User
 
 if TYPE_CHECKING:

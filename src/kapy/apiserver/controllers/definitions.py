@@ -23,7 +23,7 @@ from kapy.apiserver.store.watch_cache import WriteEvent
 from kapy.apiserver.verbs.context import ServerContext
 from kapy.kube import Document
 from kapy.kube.apply import Write
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 
 _NO_NAMES: Final[Document] = {"plural": "", "kind": ""}
 _NAMES_ACCEPTED: Final = "the initial names have been accepted"

@@ -9,7 +9,7 @@ from typing import Final
 from kapy.apiserver.errors import invalid_integer
 from kapy.kube.errors import BadRequest
 from kapy.kube.field_errors import FieldError, not_supported
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,400}")
 _MOST: Final = 1 << 63

@@ -15,7 +15,7 @@ from kapy.kube.errors import (
     NotFound,
 )
 from kapy.kube.field_errors import FieldError
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 from kapy.kube.names import path_segment_errors
 
 MODIFIED = (

@@ -13,7 +13,7 @@ from typing import Any
 from kapy.apiserver.resources.kind import Kind
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, FieldErrors, FixedText, forbidden, invalid, required
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 from kapy.kube.names import path_segment_errors
 from kapy.kube.qualified_names import label_value_errors, qualified_name_errors
 

@@ -22,7 +22,7 @@ from kapy.apiserver.verbs.create import check_namespace_of
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Conflict, Invalid
 from kapy.kube.field_errors import FieldError, invalid
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 from kapy.kube.http import Reply
 from kapy.kube.names import Resource, split_api_version
 

@@ -37,7 +37,7 @@ from kapy.kube import Document
 from kapy.kube.digits import has_only_digits
 from kapy.kube.errors import ApiError, Conflict, Invalid
 from kapy.kube.field_errors import invalid
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 from kapy.kube.http import Reply
 
 Change = Callable[[Document], Document]

@@ -11,7 +11,7 @@ from kapy.clusterctl.errors import BundleError
 from kapy.clusterctl.oci.artifact import Artifact, pack
 from kapy.clusterctl.oci.layout import REFERENCE, Layout, write
 from kapy.clusterctl.repository.oci import GENERIC, operator_type, tag_of
-from kapy.clusterctl.repository.tags import semantic
+from kapy.clusterctl.repository.releases import semantic
 from kapy.kube.qualified_names import dns_label_errors
 
 _ANNOTATION_PREFIX: Final = "kapy.cluster.x-k8s.io"

@@ -18,8 +18,7 @@ from kapy.clusterctl.manifests import objects_of
 from kapy.clusterctl.oci.credentials import Credentials
 from kapy.clusterctl.oci.registry import Registry
 from kapy.clusterctl.progress import Progress
-from kapy.clusterctl.provider import ProviderType
-from kapy.clusterctl.provider_reference import Reference
+from kapy.clusterctl.provider import ProviderType, Reference
 from kapy.clusterctl.repository import repository_at, repository_of
 from kapy.clusterctl.repository.releases import METADATA
 from kapy.clusterctl.repository.web import WebClient

@@ -13,7 +13,7 @@ from kapy.clusterctl.components.images import MANAGER, has_manager
 from kapy.clusterctl.components.namespace import qualified_name
 from kapy.clusterctl.components.watching import watched_namespaces
 from kapy.clusterctl.provider import Provider
-from kapy.contract.crd_names import crd_name
+from kapy.contract.resolve import crd_name
 from kapy.kube import Document
 
 AGGREGATED: Final = "cluster.x-k8s.io/aggregate-to-manager"

@@ -15,8 +15,7 @@ from kapy.clusterctl.components.watching import watch_everything
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.errors import ComponentsError
 from kapy.clusterctl.manifests import objects_of
-from kapy.clusterctl.provider import Provider
-from kapy.clusterctl.provider_files import text_of
+from kapy.clusterctl.provider import Provider, text_of
 from kapy.clusterctl.repository.releases import Repository
 from kapy.clusterctl.variables import MissingVariables, replace_variables, variables_of
 from kapy.kube import Document

@@ -1,8 +1,14 @@
-"""Logs of provider managers: the Pods of their Deployments in a management cluster."""
+"""Logs of provider managers, and of the machines of a Cluster.
+
+Those of managers are logs of the Pods of their Deployments, those of machines are read through
+their providers' consoles.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from datetime import datetime
 from typing import Final
 
 from kapy.api.names import Label
@@ -10,12 +16,21 @@ from kapy.client.client import Client
 from kapy.client.reply import failure_of
 from kapy.clusterctl.debug.archive import MAX_LOG_BYTES, Archive
 from kapy.clusterctl.debug.objects import list_objects
+from kapy.clusterctl.machine_targets import target_of
+from kapy.clusterctl.server_from_here import Consoles
+from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.http import Request
 from kapy.kube.names import PODS
+from kapy.sdk.console import LogRequest, MachineConsole, MachineTarget
 
 _PREVIOUS_VALUES: Final = ("", "true")
 """Values of `previous`: the running container, and its predecessor."""
+
+
+LINES: Final = 20_000
+TIMEOUT: Final = 20.0
+"""Time limit for one log in seconds."""
 
 
 async def collect_manager_logs(client: Client, archive: Archive) -> int:
@@ -58,3 +73,44 @@ async def _log(client: Client, place: str, container: str, previous: str) -> Asy
         async for piece in reply.body:
             if isinstance(piece, bytes):
                 yield piece
+
+
+async def collect_machine_logs(
+    client: Client,
+    machines: Iterable[Document],
+    consoles: Consoles,
+    archive: Archive,
+    since: datetime | None,
+) -> None:
+    """Add every log of every machine."""
+    versions: dict[str, str] = {}
+    for machine in machines:
+        name = machine["metadata"]["name"]
+        try:
+            target = await target_of(client, machine)
+            async with consoles(target.infra) as console:
+                await _logs(console, target, archive, since)
+                if not versions:
+                    async with asyncio.timeout(TIMEOUT):
+                        versions |= await console.versions()
+        except TimeoutError:
+            archive.missing.append(f"Machine {name}: its provider does not answer")
+        except KapyError as error:
+            archive.missing.append(f"Machine {name}: {error}")
+    if versions:
+        await archive.document("versions/machines.yaml", versions)
+
+
+async def _logs(
+    console: MachineConsole, target: MachineTarget, archive: Archive, since: datetime | None
+) -> None:
+    for source in console.sources:
+        wanted = LogRequest(source=source, tail=LINES, since=since)
+        file = f"machines/{target.name}/{source}.log"
+        try:
+            async with asyncio.timeout(TIMEOUT):
+                await archive.log(file, console.logs(target, wanted))
+        except TimeoutError:
+            archive.missing.append(f"{file}: it was not read within {TIMEOUT:g} s")
+        except KapyError as error:
+            archive.missing.append(f"{file}: {error}")

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.describe.tree import NEGATIVE, Node, condition
 from kapy.kube import Document
-from kapy.kube.age import age
+from kapy.kube.duration import age
 
 Mood = Literal["good", "bad", "unknown", "plain"]
 WIDTH = 100

@@ -10,7 +10,7 @@ from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.describe.row import wrap_text
 from kapy.clusterctl.describe.tree import Node, condition
 from kapy.kube import Document
-from kapy.kube.age import age
+from kapy.kube.duration import age
 
 MAIN: Final = ("Available", "Ready", "MachinesReady")
 BUSY_REASONS: Final = ("Remediating", "RollingOut", "ScalingUp", "ScalingDown", "Updating")

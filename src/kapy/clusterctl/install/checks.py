@@ -22,7 +22,7 @@ from kapy.clusterctl.inventory import (
     find_installed,
     installed_of,
 )
-from kapy.contract.crd_names import crd_name
+from kapy.contract.resolve import crd_name
 from kapy.kube import Document
 from kapy.kube.names import CRDS
 

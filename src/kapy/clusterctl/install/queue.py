@@ -13,8 +13,7 @@ from kapy.clusterctl.errors import ClusterctlError, ComponentsError, InventoryEr
 from kapy.clusterctl.install.requested_providers import RequestedProviders
 from kapy.clusterctl.inventory import Installed, find_installed
 from kapy.clusterctl.progress import Progress
-from kapy.clusterctl.provider import ProviderType
-from kapy.clusterctl.provider_reference import Reference
+from kapy.clusterctl.provider import ProviderType, Reference
 from kapy.clusterctl.repository import repository_of
 
 

@@ -9,8 +9,7 @@ from typing import Final
 from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.errors import ConfigError
 from kapy.clusterctl.inventory import Installed, default_name
-from kapy.clusterctl.provider import ProviderType, manifest_label
-from kapy.clusterctl.provider_reference import Reference, parse_reference
+from kapy.clusterctl.provider import ProviderType, Reference, manifest_label, parse_reference
 
 NONE: Final = "-"
 """Used as the name of a bootstrap or control plane provider: do not install the usual one."""

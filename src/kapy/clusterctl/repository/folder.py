@@ -10,8 +10,7 @@ from urllib.parse import unquote
 
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.repository.latest import latest_version
-from kapy.clusterctl.repository.releases import LATEST
-from kapy.clusterctl.repository.tags import newest_first, semantic
+from kapy.clusterctl.repository.releases import LATEST, newest_first, semantic
 
 _READ_ERROR = "error creating the local filesystem repository client"
 

@@ -18,7 +18,7 @@ from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.oci.artifact import digest_of
 from kapy.clusterctl.repository import goproxy
 from kapy.clusterctl.repository.cache import Cache
-from kapy.clusterctl.repository.tags import newest_first
+from kapy.clusterctl.repository.releases import newest_first
 from kapy.clusterctl.repository.web import (
     HttpResponse,
     ServerUnreached,

@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, quote
 
 from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.errors import FileMissing, RepositoryError
-from kapy.clusterctl.repository.tags import semantic
+from kapy.clusterctl.repository.releases import semantic
 from kapy.clusterctl.repository.web import (
     HttpResponse,
     WebClient,

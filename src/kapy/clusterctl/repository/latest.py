@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from kapy.clusterctl.errors import FileMissing, MetadataError, RepositoryError
-from kapy.clusterctl.repository.releases import METADATA, Repository
-from kapy.clusterctl.repository.tags import newest_first, semantic
+from kapy.clusterctl.repository.releases import METADATA, Repository, newest_first, semantic
 
 CONTRACT: Final = "v1beta2"
 _MAX_TRIED: Final = 5  # releases are published in steps, and the newest may not be complete yet

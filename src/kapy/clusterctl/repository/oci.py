@@ -21,8 +21,7 @@ from kapy.clusterctl.oci.credentials import credentials_of
 from kapy.clusterctl.oci.registry import Registry
 from kapy.clusterctl.provider import Provider
 from kapy.clusterctl.repository.cache import Cache
-from kapy.clusterctl.repository.releases import LATEST, METADATA
-from kapy.clusterctl.repository.tags import newest_first, semantic
+from kapy.clusterctl.repository.releases import LATEST, METADATA, newest_first, semantic
 from kapy.clusterctl.repository.web import ServerUnreached, WebClient
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.envsubst import Values
 from kapy.clusterctl.errors import RepositoryError, TemplateError
-from kapy.clusterctl.provider_files import cluster_class, text_of
+from kapy.clusterctl.provider import cluster_class, text_of
 from kapy.clusterctl.repository.releases import Repository
 from kapy.clusterctl.templates import Template, merge, template_of
 from kapy.clusterctl.templates.cluster_shapes import SPECIFICATIONS, shape_errors

@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.errors import TemplateError
-from kapy.clusterctl.provider import Provider, ProviderType
-from kapy.clusterctl.provider_files import cluster_template, text_of
-from kapy.clusterctl.provider_reference import parse_reference
+from kapy.clusterctl.provider import (
+    Provider,
+    ProviderType,
+    cluster_template,
+    parse_reference,
+    text_of,
+)
 from kapy.clusterctl.repository import repository_of
 from kapy.clusterctl.templates import Template, template_of, template_variables
 from kapy.clusterctl.templates.classes import Release, with_classes

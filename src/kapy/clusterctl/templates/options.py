@@ -11,7 +11,7 @@ from typing import Final
 from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.config.variables import Variables
 from kapy.clusterctl.errors import TemplateError
-from kapy.clusterctl.repository.tags import semantic
+from kapy.clusterctl.repository.releases import semantic
 from kapy.kube.qualified_names import dns_label_errors, dns_subdomain_errors
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")

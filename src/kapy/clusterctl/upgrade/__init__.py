@@ -29,8 +29,14 @@ from kapy.clusterctl.progress import Progress
 from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.upgrade.applying import components_for, replace_providers
 from kapy.clusterctl.upgrade.hooks import check_hooks, extensions, lost_hooks
-from kapy.clusterctl.upgrade.plan import Plan, check_steps, custom_plan, plan_of, plans
-from kapy.clusterctl.upgrade.targets import wanted_versions
+from kapy.clusterctl.upgrade.plan import (
+    Plan,
+    check_steps,
+    custom_plan,
+    plan_of,
+    plans,
+    wanted_versions,
+)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from kapy.clusterctl.components import Components
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.errors import FileMissing, InventoryError
 from kapy.clusterctl.migration import storage_version
-from kapy.clusterctl.provider import ProviderType
-from kapy.clusterctl.provider_files import text_of
+from kapy.clusterctl.provider import ProviderType, text_of
 from kapy.clusterctl.repository import repository_of
 from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key, yaml

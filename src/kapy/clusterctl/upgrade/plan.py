@@ -1,8 +1,8 @@
 """Computes the possible upgrades of a management cluster by contract, and the one that a user
 chose.
 
-The core provider leads: all others must support its contract, or a compatible one. Upstream:
-`cmd/clusterctl/client/cluster/upgrader.go`.
+The user names providers and versions in flags. The core provider leads: all others must support its
+contract, or a compatible one. Upstream: `cmd/clusterctl/client/cluster/upgrader.go`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Final
 from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.config import Config
-from kapy.clusterctl.errors import InventoryError
-from kapy.clusterctl.inventory import CONTRACT, Installed, compatible, core_of
-from kapy.clusterctl.provider import ProviderType
+from kapy.clusterctl.errors import ConfigError, InventoryError
+from kapy.clusterctl.inventory import CONTRACT, Installed, compatible, core_of, find_installed
+from kapy.clusterctl.provider import ProviderType, manifest_label, parse_reference
 from kapy.clusterctl.upgrade.releases import Releases, releases_of, version_of
 
 _LOCKSTEP: Final = {
@@ -166,3 +166,43 @@ def _check(releases: Releases, versions: Mapping[str, str], allowed: Sequence[st
         f"{', '.join(allowed)} contract versions. Please include the {provider.instance} provider "
         "in the upgrade"
     )
+
+
+def wanted_versions(
+    names: Mapping[ProviderType, Sequence[str]], installed: Sequence[Installed]
+) -> dict[str, str]:
+    """The requested version by instance (`capa-system/infrastructure-aws`).
+
+    Raises ConfigError.
+    """
+    versions = {}
+    for of_type in ProviderType:
+        for text in names.get(of_type, ()):
+            if text:
+                instance, version = _wanted_version(text, of_type, installed)
+                versions[instance] = version
+    return versions
+
+
+def _wanted_version(
+    text: str, of_type: ProviderType, installed: Sequence[Installed]
+) -> tuple[str, str]:
+    form = (
+        f'invalid provider name "{text}". Provider name should be in the form '
+        "namespace/provider:version or provider:version"
+    )
+    namespace, slash, rest = text.lower().rpartition("/")
+    if (slash and (not namespace or "/" in namespace)) or (not slash and ":" not in rest):
+        raise ConfigError(form)
+    name, version = parse_reference(rest if slash else text)
+    if not version:
+        raise ConfigError(f"{form} and version cannot be empty")
+    if not slash:
+        namespace = _namespace(find_installed(installed, name, of_type))
+    return f"{namespace}/{manifest_label(name, of_type)}", version
+
+
+def _namespace(instances: Sequence[Installed]) -> str:
+    """The namespace of a provider, "" if it is ambiguous or unknown."""
+    namespaces = {provider.namespace for provider in instances}
+    return namespaces.pop() if len(namespaces) == 1 else ""

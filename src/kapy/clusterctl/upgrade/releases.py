@@ -13,7 +13,7 @@ from kapy.clusterctl.errors import InventoryError, MetadataError
 from kapy.clusterctl.inventory import CONTRACT, Installed
 from kapy.clusterctl.metadata import Metadata, ReleaseSeries, read_metadata
 from kapy.clusterctl.repository import repository_of
-from kapy.clusterctl.repository.tags import semantic
+from kapy.clusterctl.repository.releases import semantic
 from kapy.kube.version import Version
 
 

@@ -12,8 +12,7 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.names import Label
 from kapy.client.client import Client
 from kapy.contract.control_plane import ControlPlane
-from kapy.contract.crd_names import crd_name
-from kapy.contract.resolve import resolve
+from kapy.contract.resolve import crd_name, resolve
 from kapy.kube import Key
 from kapy.kube.errors import KapyError
 from kapy.kube.names import CRDS, GroupKind

@@ -31,7 +31,7 @@ from kapy.kube import Key
 from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.names import NODES
 from kapy.remote.cluster_cache import NotConnected
-from kapy.remote.node_deletion import NodeDeletion
+from kapy.remote.nodes import NodeDeletion
 
 Step = Callable[[MachineScope], Awaitable[Result | None]]
 """One step: None when it is done, otherwise when to look again."""

@@ -39,7 +39,7 @@ from kapy.engine.status_memo import StatusInputs
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
 from kapy.remote.cluster_cache import ClusterCache, Health
-from kapy.remote.node_deletion import NodeDeletions
+from kapy.remote.nodes import NodeDeletions
 
 
 @dataclass(slots=True)

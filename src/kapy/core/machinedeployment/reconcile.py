@@ -12,8 +12,7 @@ from kapy.conditions.paused import report_pause
 from kapy.conditions.transitions import next_transition
 from kapy.core.machinedeployment.desired import new_set, template_hash, update_set
 from kapy.core.machinedeployment.fenceposts import ON_DELETE, strategy_of
-from kapy.core.machinedeployment.in_place import acknowledged_names
-from kapy.core.machinedeployment.in_place_checks import decide
+from kapy.core.machinedeployment.in_place import acknowledged_names, decide
 from kapy.core.machinedeployment.machinesets import (
     apply_sets,
     clean_up,

@@ -16,8 +16,8 @@ from kapy.api.unhealthy_conditions import MachineHealthCheckRemediationTemplateR
 from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions import v1beta1
 from kapy.conditions.lookup import false, get
-from kapy.contract.crd_names import crd_name
 from kapy.contract.errors import NotServed
+from kapy.contract.resolve import crd_name
 from kapy.contract.templates import SUFFIX, clone_template
 from kapy.core.machinehealthcheck.marks import Marks
 from kapy.core.machinehealthcheck.scope import HealthScope

@@ -22,8 +22,8 @@ from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controll
 from kapy.engine.runtime import Runtime
 from kapy.engine.ssa_cache import SSACache
 from kapy.kube import Document, Key
-from kapy.kube.label_values import label_value
 from kapy.kube.names import GroupKind
+from kapy.kube.qualified_names import label_value
 from kapy.remote.cluster_cache import ClusterCache
 from kapy.remote.nodes import provider_id_of
 

@@ -14,7 +14,7 @@ from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Key
 from kapy.kube.errors import KapyError, NotFound
 from kapy.remote.cluster_cache import NotConnected
-from kapy.remote.node_deletion import NodeDeletion
+from kapy.remote.nodes import NodeDeletion
 
 UNREACHABLE: Final = "the Nodes cannot be deleted: their cluster does not answer"
 

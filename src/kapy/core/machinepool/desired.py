@@ -12,10 +12,10 @@ from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.api.names import Label
 from kapy.kube import Document
-from kapy.kube.label_values import label_value
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import split_api_version
+from kapy.kube.qualified_names import label_value
 
 MANAGER: Final = "machinepool-controller"
 

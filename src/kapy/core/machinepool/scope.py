@@ -28,7 +28,7 @@ from kapy.engine.events import Recorder
 from kapy.engine.ssa_cache import SSACache
 from kapy.kube import Document, Key
 from kapy.remote.cluster_cache import ClusterCache
-from kapy.remote.node_deletion import NodeDeletions
+from kapy.remote.nodes import NodeDeletions
 
 Mark: TypeAlias = tuple[str | int, ...]
 """Identities and versions of the objects with which a Machine was last brought in line."""

@@ -16,9 +16,9 @@ from kapy.api.naming import RANDOM, BadNameTemplate, generate_name
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.generated_names import suffix
-from kapy.kube.label_values import label_value
 from kapy.kube.meta import Object, owner_reference
 from kapy.kube.model import encode
+from kapy.kube.qualified_names import label_value
 
 MANAGER: Final = "capi-machineset"
 METADATA_MANAGER: Final = "capi-machineset-metadata"

@@ -13,7 +13,7 @@ from kapy.api.machine_pool import MachinePool
 from kapy.contract.control_plane import ControlPlane
 from kapy.core.topology.errors import name_failed_step
 from kapy.core.topology.intent import undecided_endpoint_paths
-from kapy.core.topology.planned import Parts, Plan, Planned, PlannedDeletion
+from kapy.core.topology.planning import Parts, Plan, Planned, PlannedDeletion
 from kapy.core.topology.scope import Dependencies
 from kapy.engine.cache import Informer
 from kapy.kube import Document

@@ -9,7 +9,7 @@ from __future__ import annotations
 from kapy.api.cluster import Cluster
 from kapy.api.names import SECRET_TYPE
 from kapy.client.client import Client
-from kapy.core.topology.planned import Planned
+from kapy.core.topology.planning import Planned
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, NotFound
 from kapy.kube.meta import owner_reference

@@ -12,7 +12,7 @@ from kapy.contract.control_plane import ControlPlane
 from kapy.contract.templates import SUFFIX
 from kapy.core.topology.errors import CannotReconcile, creation_error
 from kapy.core.topology.intent import MANAGER
-from kapy.core.topology.planned import Parts, Plan, Planned, PlannedDeletion
+from kapy.core.topology.planning import Parts, Plan, Planned, PlannedDeletion
 from kapy.core.topology.scope import Dependencies
 from kapy.core.topology.shim import own_new_objects, release_shim
 from kapy.kube import Document, Key

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kapy.kube.go_floats import float_text
+from kapy.kube.go_literals import float_text
 
 _TYPES: Final[dict[type, str]] = {
     str: "string",

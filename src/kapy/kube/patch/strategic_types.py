@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from kapy.kube import Document
 from kapy.kube.errors import ApiError
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 from kapy.kube.patch.go_text import type_of
 
 DIRECTIVE: Final = "$patch"

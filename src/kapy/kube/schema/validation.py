@@ -23,8 +23,7 @@ from kapy.kube.field_errors import (
     required,
 )
 from kapy.kube.field_paths import Path, member, path_text
-from kapy.kube.go_floats import float_text
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import float_text, go_quoted
 from kapy.kube.patch.merge_patch import is_equal_json
 from kapy.kube.schema.node import Junctors, Node
 from kapy.kube.schema.rules import ABSENT

@@ -10,7 +10,7 @@ from typing import Final
 from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.components import PROVIDER_LABEL
 from kapy.clusterctl.provider import ProviderType
-from kapy.clusterctl.repository.tags import semantic
+from kapy.clusterctl.repository.releases import semantic
 from kapy.testing.conformance.definitions import Definition, definition_of, with_roles
 from kapy.testing.conformance.errors import ConformanceError
 from kapy.testing.conformance.files import METADATA, File, Object, folders, read_file, yaml_files

@@ -12,7 +12,7 @@ from kapy.apiserver.auth.rbac.grants import GROUP, RBACAuthorizer
 from kapy.apiserver.auth.rbac.rules import format_rule, quote_list
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Forbidden, NotFound
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 
 _BINDINGS: Final = ("rolebindings", "clusterrolebindings")
 _EVERYTHING: Final[list[Document]] = [

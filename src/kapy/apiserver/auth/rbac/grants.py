@@ -17,7 +17,7 @@ from kapy.apiserver.auth.rbac.rules import allows
 from kapy.apiserver.store.store import Store
 from kapy.apiserver.store.watch_cache import WriteEvent
 from kapy.kube import Document
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 from kapy.kube.http import User
 
 GROUP: Final = "rbac.authorization.k8s.io"

@@ -11,7 +11,7 @@ from typing import Final
 
 from kapy.apiserver.auth.authorization import Attributes
 from kapy.kube import Document
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 
 ANY: Final = "*"
 

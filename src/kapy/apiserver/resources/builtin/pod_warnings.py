@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kapy.kube import Document, quantity
-from kapy.kube.go_quoted import go_quoted
+from kapy.kube.go_literals import go_quoted
 from kapy.kube.qualified_names import label_value_errors
 
 _OLD_LABELS: Final = {

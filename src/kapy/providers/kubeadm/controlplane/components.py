@@ -13,11 +13,11 @@ from kapy.api.names import Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube import Document
 from kapy.providers.kubeadm.controlplane.machine_summary import Summary, summarize
-from kapy.providers.kubeadm.controlplane.machine_summary_v1beta1 import (
+from kapy.providers.kubeadm.controlplane.machine_v1beta1 import (
     SummaryV1Beta1,
+    pod_v1beta1,
     summarize_v1beta1,
 )
-from kapy.providers.kubeadm.controlplane.machine_v1beta1 import pod_v1beta1
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane, has_node, node_name
 from kapy.sdk import conditions
 

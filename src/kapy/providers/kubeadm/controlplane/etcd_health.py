@@ -16,11 +16,11 @@ from kapy.kube import Document
 from kapy.providers.kubeadm.controlplane.components import waiting_for_node
 from kapy.providers.kubeadm.controlplane.etcd import Member, member_named
 from kapy.providers.kubeadm.controlplane.machine_summary import Summary, summarize
-from kapy.providers.kubeadm.controlplane.machine_summary_v1beta1 import (
+from kapy.providers.kubeadm.controlplane.machine_v1beta1 import (
     SummaryV1Beta1,
+    member_v1beta1,
     summarize_v1beta1,
 )
-from kapy.providers.kubeadm.controlplane.machine_v1beta1 import member_v1beta1
 from kapy.providers.kubeadm.controlplane.scope import (
     ControlPlane,
     EtcdState,

@@ -1,4 +1,4 @@
-"""v1beta1 conditions of a Machine for its components and its etcd member. Pure.
+"""v1beta1 conditions of Machines for their components and etcd members, and their summary. Pure.
 
 They report the same findings as the v1beta2 conditions, in other words. A condition is absent while
 its finding is unknown.
@@ -6,14 +6,32 @@ its finding is unknown.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.machine import Machine
 from kapy.api.names import Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube import Document
 from kapy.providers.kubeadm.controlplane.etcd import member_named
-from kapy.providers.kubeadm.controlplane.scope import EtcdState, has_node, node_name
+from kapy.providers.kubeadm.controlplane.scope import (
+    EtcdState,
+    has_node,
+    node_name,
+    v1beta1_conditions_of,
+)
 from kapy.sdk import conditions, v1beta1
+
+_WORDS: Final = {
+    (conditions.FALSE, v1beta1.ERROR): "{} errors",
+    (conditions.FALSE, v1beta1.WARNING): "{} warnings",
+    (conditions.FALSE, v1beta1.INFO): "{} info",
+    (conditions.TRUE, ""): "",
+    (conditions.UNKNOWN, ""): "unknown {} status",
+}
+"""Message templates by status and severity of the Machines' conditions, the worst first."""
 
 
 def pod_v1beta1(
@@ -69,3 +87,51 @@ def _not_queried(state: EtcdState) -> V1Beta1Condition:
 def _unhealthy(message: str) -> V1Beta1Condition:
     reason = V1Beta1Reason.ETCD_MEMBER_UNHEALTHY
     return v1beta1.false(V1Beta1Type.ETCD_MEMBER_HEALTHY, reason, v1beta1.ERROR, message)
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryV1Beta1:
+    """The definition of a summary condition. types: the conditions of the Machines. target: the
+    summary. subject: for messages."""
+
+    target: str
+    types: tuple[str, ...]
+    subject: str
+    unhealthy: str
+    unknown: str
+
+
+def summarize_v1beta1(
+    machines: Sequence[Machine], of: SummaryV1Beta1, errors: Sequence[str]
+) -> V1Beta1Condition | None:
+    """Return the summary condition; None if no Machine reports one of its conditions.
+
+    It has the worst status and severity of any Machine, and the names of all Machines that report
+    them. errors: problems of the control plane as a whole.
+    """
+    result = _messages(machines, of.types)
+    status, severity = next((word for word in _WORDS if word in result), ("", ""))
+    message = ""
+    if names := result.get((status, severity)):
+        words = _WORDS[(status, severity)].format(of.subject)
+        message = f"Following Machines are reporting {words}: {', '.join(sorted(names))}"
+    if errors:
+        own = [message] if severity == v1beta1.ERROR else []
+        return v1beta1.false(of.target, of.unhealthy, v1beta1.ERROR, "; ".join([*errors, *own]))
+    if status == conditions.FALSE:
+        return v1beta1.false(of.target, of.unhealthy, severity, message)
+    if status == conditions.TRUE:
+        return v1beta1.true(of.target)
+    return v1beta1.unknown(of.target, of.unknown, message) if status else None
+
+
+def _messages(machines: Sequence[Machine], types: Sequence[str]) -> dict[tuple[str, str], set[str]]:
+    """Status and severity, with the names of the Machines that report them."""
+    messages: dict[tuple[str, str], set[str]] = {}
+    for machine in machines:
+        for condition in v1beta1_conditions_of(machine):
+            if condition.type in types:
+                messages.setdefault((condition.status, condition.severity), set()).add(
+                    machine.metadata.name
+                )
+    return messages

@@ -8,8 +8,7 @@ from typing import TypeAlias
 
 from kapy.api.names import Label
 from kapy.clusterctl.install.checks import UNCHECKED_NAME
-from kapy.contract.crd_names import crd_name
-from kapy.contract.resolve import version_priority
+from kapy.contract.resolve import crd_name, version_priority
 from kapy.testing.conformance.checks.check import CannotTell, Check, fault
 from kapy.testing.conformance.definitions import CONTRACTS, TEMPLATE, Definition, Role
 from kapy.testing.conformance.findings import Finding

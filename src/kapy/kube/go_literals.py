@@ -1,4 +1,4 @@
-"""Floating-point numbers as Go prints them."""
+"""Floating-point numbers and quoted strings as Go prints them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from typing import Any, Final
 from kapy.kube.json_numbers import map_numbers
 
 _LARGEST_FIXED: Final = 1e21
+
+
+_MIN_EXPONENT: Final = -4
+_LIMIT: Final = 6
+"""The exponents of ten between which a number is printed without an exponent."""
+_ESCAPES: Final = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
 
 
 def float_text(value: float) -> str:
@@ -29,11 +35,6 @@ def float_text(value: float) -> str:
     return f"{sign}{digits[0]}{rest}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
 
 
-_MIN_EXPONENT: Final = -4
-_LIMIT: Final = 6
-"""The exponents of ten between which a number is printed without an exponent."""
-
-
 def as_json(value: Any) -> Any:
     """Return JSON data with integral floats as integers, as encoding/json writes them."""
     return map_numbers(value, _whole)
@@ -43,3 +44,19 @@ def _whole(value: float) -> float:
     if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_FIXED:
         return int(value)
     return value
+
+
+def go_quoted(text: str) -> str:
+    """Return a string as Go's `%q` prints it."""
+    out = []
+    for character in text:
+        code = ord(character)
+        if character in '"\\':
+            out.append(f"\\{character}")
+        elif code in _ESCAPES:
+            out.append(_ESCAPES[code])
+        elif character.isprintable():
+            out.append(character)
+        else:
+            out.append(f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
+    return f'"{"".join(out)}"'

@@ -1,23 +1,25 @@
-"""HTTP responses of an engine with a size limit.
-
-The library reads most responses completely. A response that is larger than any expected one is
-refused while it is read.
-"""
+"""Responses of an engine: with a size limit, and as lines that let other tasks run in between."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from aiodocker import Docker
 from aiohttp import ClientResponse, ClientSession, ClientTimeout
 
+from kapy._aio.cooperation import Cooperation
 from kapy.containers.errors import AnswerTooLarge
 
 MAX_TEXT_BYTES: Final = 4 << 20
 """Bytes of an answer that is parsed on the event loop. A container takes about 3 KB in a list."""
 _CHUNK_BYTES: Final = 64 << 10
+
+
+Item = TypeVar("Item")
+LINES_PER_TURN: Final = 200
+"""Lines that are taken at once: a few milliseconds."""
 
 
 class BoundedResponse(ClientResponse):
@@ -57,3 +59,12 @@ def open_library(address: str | None, timeout: ClientTimeout) -> Docker:
         connector=library.connector, timeout=timeout, response_class=BoundedResponse
     )
     return library
+
+
+async def cooperate(items: AsyncIterable[Item]) -> AsyncIterator[Item]:
+    """Yield the same items, and yield to the event loop after every `LINES_PER_TURN`: reading a
+    line that has already arrived never does."""
+    cooperation = Cooperation(LINES_PER_TURN)
+    async for item in items:
+        yield item
+        await cooperation.step()
