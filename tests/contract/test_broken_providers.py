@@ -26,7 +26,7 @@ from tests.core.environment import (
     INFRA_MACHINES,
     INFRA_TEMPLATES,
     VERSION,
-    CoreEnvironment,
+    Environment,
     cluster,
     core_environment,
     deployment,
@@ -38,7 +38,7 @@ from tests.core.environment import (
 
 
 @pytest_asyncio.fixture
-async def plane() -> AsyncIterator[CoreEnvironment]:
+async def plane() -> AsyncIterator[Environment]:
     """Core's controllers, running."""
     async with core_environment() as running:
         yield running
@@ -52,15 +52,13 @@ def condition(
     return value
 
 
-async def write(
-    plane: CoreEnvironment, resource: Resource, name: str, spec: Any, status: Any
-) -> None:
+async def write(plane: Environment, resource: Resource, name: str, spec: Any, status: Any) -> None:
     key = Key("default", name)
     await plane.client.patch(resource, key, {"spec": spec})
     await plane.client.patch(resource, key, {"status": status}, subresource="status")
 
 
-async def test_a_cluster_says_how_its_parts_break_the_contract(plane: CoreEnvironment) -> None:
+async def test_a_cluster_says_how_its_parts_break_the_contract(plane: Environment) -> None:
     names = [f"broken-{number}" for number in range(len(OF_CLUSTERS))]
     for name in [*names, "fine"]:
         parts = [of(INFRA_CLUSTERS, name, spec={}), of(CONTROL_PLANES, name, spec={})]
@@ -81,7 +79,7 @@ async def test_a_cluster_says_how_its_parts_break_the_contract(plane: CoreEnviro
     await they_go_all_the_same(plane, Cluster, names)
 
 
-async def test_a_machine_says_how_its_parts_break_the_contract(plane: CoreEnvironment) -> None:
+async def test_a_machine_says_how_its_parts_break_the_contract(plane: Environment) -> None:
     await running_cluster(plane)
     names = [f"broken-{number}" for number in range(len(OF_MACHINES))]
     for name in [*names, "fine"]:
@@ -104,7 +102,7 @@ async def test_a_machine_says_how_its_parts_break_the_contract(plane: CoreEnviro
     await they_go_all_the_same(plane, Machine, names)
 
 
-async def they_go_all_the_same(plane: CoreEnvironment, kind: type[Any], names: list[str]) -> None:
+async def they_go_all_the_same(plane: Environment, kind: type[Any], names: list[str]) -> None:
     """Broken objects can still be deleted."""
     for name in names:
         await plane.client.delete(kind, Key("default", name))
@@ -112,7 +110,7 @@ async def they_go_all_the_same(plane: CoreEnvironment, kind: type[Any], names: l
     assert not {item.metadata.name for item in await plane.story.all(kind)} & set(names)
 
 
-async def test_a_corrected_object_continues(plane: CoreEnvironment) -> None:
+async def test_a_corrected_object_continues(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.create(*a_machine("one"))
     await plane.settle(1)
@@ -140,7 +138,7 @@ UNREADABLE: Final[list[tuple[list[Document], str]]] = [
 ]
 
 
-async def test_conditions_that_cannot_be_read_are_reported(plane: CoreEnvironment) -> None:
+async def test_conditions_that_cannot_be_read_are_reported(plane: Environment) -> None:
     await running_cluster(plane)
     for conditions, message in UNREADABLE:
         await plane.report(INFRA_CLUSTERS, "c", conditions=conditions)
@@ -152,7 +150,7 @@ async def test_conditions_that_cannot_be_read_are_reported(plane: CoreEnvironmen
         )
 
 
-async def test_a_provider_id_is_immutable_and_unique(plane: CoreEnvironment) -> None:
+async def test_a_provider_id_is_immutable_and_unique(plane: Environment) -> None:
     await running_cluster(plane)
     for name in ("one", "two"):
         await plane.create(*a_machine(name))
@@ -201,7 +199,7 @@ PUT_RIGHT: Final = {"cluster.x-k8s.io/v1beta2": "v1beta2"}
     ],
 )
 async def test_a_crd_without_a_contract_is_reported_until_it_has_one(
-    plane: CoreEnvironment, labels: Document, message: str
+    plane: Environment, labels: Document, message: str
 ) -> None:
     await running_cluster(plane)
     name = Key("", INFRA_MACHINES.group_resource)
@@ -217,7 +215,7 @@ async def test_a_crd_without_a_contract_is_reported_until_it_has_one(
     assert result.message == "FakeMachine status.initialization.provisioned is false"
 
 
-async def test_a_kind_that_is_not_installed_is_awaited(plane: CoreEnvironment) -> None:
+async def test_a_kind_that_is_not_installed_is_awaited(plane: Environment) -> None:
     definition = await plane.client.get(CRDS, Key("", INFRA_CLUSTERS.group_resource))
     await plane.client.delete(CRDS, Key("", INFRA_CLUSTERS.group_resource))
     await plane.create(cluster())
@@ -236,7 +234,7 @@ async def test_a_kind_that_is_not_installed_is_awaited(plane: CoreEnvironment) -
     assert result.message == "FakeCluster does not exist"
 
 
-async def test_vanished_objects_are_reported(plane: CoreEnvironment) -> None:
+async def test_vanished_objects_are_reported(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.create(*a_machine("one"))
     await plane.settle(1)
@@ -260,7 +258,7 @@ async def test_vanished_objects_are_reported(plane: CoreEnvironment) -> None:
 DOWN: Final = 'failed calling webhook "validation.fake": connection refused'
 
 
-async def test_a_webhook_that_is_down_is_reported_and_outlived(plane: CoreEnvironment) -> None:
+async def test_a_webhook_that_is_down_is_reported_and_outlived(plane: Environment) -> None:
     await running_cluster(plane)
 
     def down(request: Request) -> Exception | None:
@@ -281,7 +279,7 @@ async def test_a_webhook_that_is_down_is_reported_and_outlived(plane: CoreEnviro
     assert len(await plane.story.all(Machine)) == 1
 
 
-async def test_templates_that_cannot_be_read_are_reported(plane: CoreEnvironment) -> None:
+async def test_templates_that_cannot_be_read_are_reported(plane: Environment) -> None:
     await running_cluster(plane)
     name = Key("", INFRA_TEMPLATES.group_resource)
     label = {"cluster.x-k8s.io/v1beta2": "v3"}
@@ -306,7 +304,7 @@ async def test_templates_that_cannot_be_read_are_reported(plane: CoreEnvironment
     assert len(await plane.story.all(Machine)) == 1
 
 
-async def test_a_template_that_is_not_an_object_is_reported(plane: CoreEnvironment) -> None:
+async def test_a_template_that_is_not_an_object_is_reported(plane: Environment) -> None:
     await running_cluster(plane)
     _, config = templates()
     await plane.create(of(INFRA_TEMPLATES, "md", spec={"template": []}), config, deployment(1))

@@ -173,7 +173,7 @@ class Counted:
 
 
 @dataclass
-class CoreEnvironment:
+class Environment:
     """A running plane. story: acts as a person. workload: a client of the workload cluster.
     updates: who updates Machines in place, None where nobody may; from the next start on."""
 
@@ -380,7 +380,7 @@ def deployment(replicas: int, name: str = "md", **spec: Any) -> Document:
     }
 
 
-async def running_cluster(environment: CoreEnvironment, **parts: Any) -> None:
+async def running_cluster(environment: Environment, **parts: Any) -> None:
     """A Cluster whose infrastructure and control plane are there."""
     endpoint = {"host": "1.2.3.4", "port": 6443}
     await environment.create(
@@ -415,7 +415,7 @@ async def default_namespace(client: Client) -> None:
 @asynccontextmanager
 async def core_environment(
     seed: int = 0, *, gates: FeatureGates = DEFAULT_GATES
-) -> AsyncIterator[CoreEnvironment]:
+) -> AsyncIterator[Environment]:
     """Core's controllers, running."""
     clock = loop_clock()
     server = Server.open(None, clock=clock, admission=(AdmissionRules(gates),))
@@ -434,7 +434,7 @@ async def core_environment(
     try:
         async with asyncio.TaskGroup() as group:
             servers = [group.create_task(item.run()) for item in (server, workload)]
-            running = CoreEnvironment(
+            running = Environment(
                 Story(admin, resources),
                 admin,
                 Client(workload.transport(ADMIN)),

@@ -16,7 +16,7 @@ from tests.core.environment import (
     INFRA_MACHINES,
     INFRA_POOLS,
     VERSION,
-    CoreEnvironment,
+    Environment,
     deployment,
     of,
     reference,
@@ -62,7 +62,7 @@ def _api_version() -> Document:
     return {"apiVersion": "cluster.x-k8s.io/v1beta2"}
 
 
-async def owners(plane: CoreEnvironment) -> dict[str, list[Document]]:
+async def owners(plane: Environment) -> dict[str, list[Document]]:
     """The references to the Cluster, by the kind of who has them."""
     result = {}
     for kind in KINDS:
@@ -72,7 +72,7 @@ async def owners(plane: CoreEnvironment) -> dict[str, list[Document]]:
     return result
 
 
-async def test_owner_references_are_restored(plane: CoreEnvironment) -> None:
+async def test_owner_references_are_restored(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.create(*everything())
     await plane.settle(10)

@@ -19,7 +19,7 @@ from kapy.kube.http import Request
 from tests.core.environment import (
     CONFIGS,
     INFRA_MACHINES,
-    CoreEnvironment,
+    Environment,
     core_environment,
     deployment,
     running_cluster,
@@ -32,7 +32,7 @@ SEEDS = int(os.environ.get("KAPY_SEEDS", "3"))
 class Trouble:
     """Spoils a share of the controllers' requests, as long as it is switched on."""
 
-    def __init__(self, plane: CoreEnvironment, seed: int, share: float = 0.2) -> None:
+    def __init__(self, plane: Environment, seed: int, share: float = 0.2) -> None:
         self._random = Random(seed)
         self._share = share
         self.on = True

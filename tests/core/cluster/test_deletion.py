@@ -20,7 +20,7 @@ from tests.core.environment import (
     INFRA_MACHINES,
     INFRA_TEMPLATES,
     VERSION,
-    CoreEnvironment,
+    Environment,
     cluster,
     deployment,
     of,
@@ -71,7 +71,7 @@ def pool(replicas: int, name: str = "mp") -> Document:
 
 
 async def owned_by_the_cluster(
-    plane: CoreEnvironment, kind: type[MachinePool | Machine], name: str
+    plane: Environment, kind: type[MachinePool | Machine], name: str
 ) -> None:
     value = await found(plane)
     owner = {"kind": "Cluster", "name": "c", "uid": value.metadata.uid}
@@ -79,7 +79,7 @@ async def owned_by_the_cluster(
     await plane.client.patch(kind, Key("default", name), {"metadata": {"ownerReferences": owners}})
 
 
-async def test_pools_count_as_workers_and_go_with_them(plane: CoreEnvironment) -> None:
+async def test_pools_count_as_workers_and_go_with_them(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.client.create(MachinePool.RESOURCE, pool(3))
     await owned_by_the_cluster(plane, MachinePool, "mp")
@@ -102,7 +102,7 @@ async def test_pools_count_as_workers_and_go_with_them(plane: CoreEnvironment) -
     await plane.story.until_gone(Cluster, "c")
 
 
-async def test_machines_of_a_pool_are_not_summed_up_in_conditions(plane: CoreEnvironment) -> None:
+async def test_machines_of_a_pool_are_not_summed_up_in_conditions(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.create(machine("of-pool", labels={Label.POOL_NAME: "mp"}))
     await plane.settle(30)
@@ -112,7 +112,7 @@ async def test_machines_of_a_pool_are_not_summed_up_in_conditions(plane: CoreEnv
 
 
 async def test_a_control_plane_of_machines_is_initialized_by_a_node_and_deleted_after_the_workers(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     document = cluster(controlPlaneEndpoint={"host": "1.2.3.4", "port": 6443})
     del document["spec"]["controlPlaneRef"]
@@ -139,7 +139,7 @@ async def test_a_control_plane_of_machines_is_initialized_by_a_node_and_deleted_
     await plane.story.until_gone(Cluster, "c")
 
 
-async def test_a_paused_cluster_stays_until_it_is_unpaused(plane: CoreEnvironment) -> None:
+async def test_a_paused_cluster_stays_until_it_is_unpaused(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.create(*templates(), deployment(1))
     await plane.settle()
@@ -156,7 +156,7 @@ async def test_a_paused_cluster_stays_until_it_is_unpaused(plane: CoreEnvironmen
     assert not await plane.story.all(Machine)
 
 
-async def test_pausing_stops_a_deletion_in_the_middle(plane: CoreEnvironment) -> None:
+async def test_pausing_stops_a_deletion_in_the_middle(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.settle()
     await plane.client.patch(CONTROL_PLANES, KEY, HOLD)
@@ -174,9 +174,7 @@ async def test_pausing_stops_a_deletion_in_the_middle(plane: CoreEnvironment) ->
     await plane.story.until_gone(Cluster, "c", within=5)
 
 
-async def test_finalizers_of_others_hold_the_cluster_and_nothing_else(
-    plane: CoreEnvironment,
-) -> None:
+async def test_finalizers_of_others_hold_the_cluster_and_nothing_else(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.settle()
     mine = (await found(plane)).metadata.finalizers
@@ -194,7 +192,7 @@ async def test_finalizers_of_others_hold_the_cluster_and_nothing_else(
     await plane.story.until_gone(Cluster, "c")
 
 
-async def test_objects_that_were_never_created_are_not_waited_for(plane: CoreEnvironment) -> None:
+async def test_objects_that_were_never_created_are_not_waited_for(plane: Environment) -> None:
     await plane.create(cluster())
     await plane.settle()
     await plane.client.delete(Cluster, KEY)
@@ -202,7 +200,7 @@ async def test_objects_that_were_never_created_are_not_waited_for(plane: CoreEnv
 
 
 async def test_objects_of_an_uninstalled_provider_do_not_block_a_deletion(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     await running_cluster(plane)
     await plane.settle()
@@ -217,7 +215,7 @@ async def test_objects_of_an_uninstalled_provider_do_not_block_a_deletion(
 
 @pytest.mark.parametrize("refused", ["machinesets", "fakeclusters", "fakecontrolplanes"])
 async def test_a_refused_deletion_is_reported_and_the_others_continue(
-    plane: CoreEnvironment, refused: str
+    plane: Environment, refused: str
 ) -> None:
     await running_cluster(plane)
     alone: Document = {

@@ -16,7 +16,7 @@ from tests.core.environment import (
     CONTROL_PLANES,
     INFRA_CLUSTERS,
     VERSION,
-    CoreEnvironment,
+    Environment,
     cluster,
     crd_of,
     of,
@@ -39,7 +39,7 @@ def old_crd(resource: Resource) -> Document:
     return crd
 
 
-async def old_cluster(plane: CoreEnvironment, **infrastructure: Any) -> None:
+async def old_cluster(plane: Environment, **infrastructure: Any) -> None:
     """A Cluster of old providers that have not reported anything yet."""
     for resource in (OLD_CLUSTERS, OLD_CONTROL_PLANES):
         await plane.client.create(CRDS, old_crd(resource))
@@ -62,7 +62,7 @@ def legacy(value: Cluster) -> dict[str, tuple[str, str, str]]:
     return {two.type: (two.status, two.reason, two.severity) for two in conditions}
 
 
-async def test_a_cluster_of_v1beta1_providers_comes_up(plane: CoreEnvironment) -> None:
+async def test_a_cluster_of_v1beta1_providers_comes_up(plane: Environment) -> None:
     await old_cluster(plane, spec={"controlPlaneEndpoint": {"host": "1.2.3.4", "port": 6443}})
     await plane.settle()
     value = await found(plane)
@@ -118,7 +118,7 @@ async def test_a_cluster_of_v1beta1_providers_comes_up(plane: CoreEnvironment) -
     "resource", [OLD_CLUSTERS, OLD_CONTROL_PLANES], ids=lambda value: value.kind
 )
 async def test_a_terminal_failure_of_v1beta1_is_never_unset(
-    plane: CoreEnvironment, resource: Resource
+    plane: Environment, resource: Resource
 ) -> None:
     await old_cluster(plane)
     failure = {"failureReason": "CreateError", "failureMessage": "no such network"}
@@ -138,7 +138,7 @@ async def test_a_terminal_failure_of_v1beta1_is_never_unset(
 
 
 async def test_infrastructure_that_is_managed_from_outside_is_taken_as_it_is(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     outside = of(INFRA_CLUSTERS, "c")
     outside["metadata"]["annotations"] = {Annotation.MANAGED_BY: "terraform"}
@@ -158,14 +158,14 @@ async def test_infrastructure_that_is_managed_from_outside_is_taken_as_it_is(
     assert document["metadata"]["annotations"] == {Annotation.MANAGED_BY: "terraform"}
 
 
-async def test_the_endpoint_of_the_user_is_the_endpoint(plane: CoreEnvironment) -> None:
+async def test_the_endpoint_of_the_user_is_the_endpoint(plane: Environment) -> None:
     await running_cluster(plane, controlPlaneEndpoint={"host": "api.example.com", "port": 443})
     await plane.settle()
     value = await found(plane)
     assert value.spec.control_plane_endpoint.host == "api.example.com"
 
 
-async def test_the_endpoint_may_come_from_the_control_plane(plane: CoreEnvironment) -> None:
+async def test_the_endpoint_may_come_from_the_control_plane(plane: Environment) -> None:
     endpoint = {"host": "5.6.7.8", "port": 6443}
     await plane.create(
         of(INFRA_CLUSTERS, "c"), of(CONTROL_PLANES, "c", spec={"controlPlaneEndpoint": endpoint})
@@ -194,7 +194,7 @@ BROKEN: list[tuple[Resource, Document, str]] = [
 
 
 async def test_a_contract_violation_is_reported_and_can_be_corrected_and_deleted(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     await running_cluster(plane)
     await plane.settle()
@@ -231,7 +231,7 @@ UNFIT: list[tuple[Document, str, int]] = [
 
 
 async def test_a_condition_that_no_status_could_hold_spoils_nothing_else(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     await running_cluster(plane)
     for reported, reason, length in UNFIT:
@@ -245,9 +245,7 @@ async def test_a_condition_that_no_status_could_hold_spoils_nothing_else(
         assert value.status.phase == "Provisioned"
 
 
-async def test_a_provider_that_is_not_installed_is_named_and_waited_for(
-    plane: CoreEnvironment,
-) -> None:
+async def test_a_provider_that_is_not_installed_is_named_and_waited_for(plane: Environment) -> None:
     document = cluster()
     document["spec"]["infrastructureRef"] = reference(OLD_CLUSTERS, "c")
     await plane.create(document)

@@ -16,7 +16,7 @@ from tests.core.environment import (
     CONTROL_PLANES,
     INFRA_CLUSTERS,
     PROVIDED,
-    CoreEnvironment,
+    Environment,
     cluster,
     deployment,
     of,
@@ -28,7 +28,7 @@ from tests.core.environment import (
 KEY = Key("default", "c")
 
 
-async def found(plane: CoreEnvironment) -> Cluster:
+async def found(plane: Environment) -> Cluster:
     value = await plane.story.get(Cluster, "c")
     assert value is not None
     return value
@@ -39,7 +39,7 @@ def condition(obj: Cluster, of_type: str) -> Condition:
     return value
 
 
-async def test_references_that_come_late_are_waited_for(plane: CoreEnvironment) -> None:
+async def test_references_that_come_late_are_waited_for(plane: Environment) -> None:
     await plane.create(cluster())
     await plane.settle()
     value = await found(plane)
@@ -67,7 +67,7 @@ async def test_references_that_come_late_are_waited_for(plane: CoreEnvironment) 
     assert "controller" not in metadata["ownerReferences"][0]
 
 
-async def test_the_cluster_owns_its_control_plane(plane: CoreEnvironment) -> None:
+async def test_the_cluster_owns_its_control_plane(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.settle()
     metadata = (await plane.provider(CONTROL_PLANES, "c"))["metadata"]
@@ -76,7 +76,7 @@ async def test_the_cluster_owns_its_control_plane(plane: CoreEnvironment) -> Non
     assert not {"annotations", "finalizers"} & set(metadata)
 
 
-async def test_reached_initialization_is_not_reverted(plane: CoreEnvironment) -> None:
+async def test_reached_initialization_is_not_reverted(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.settle()
     await plane.report(INFRA_CLUSTERS, "c", initialization={"provisioned": False})
@@ -88,7 +88,7 @@ async def test_reached_initialization_is_not_reverted(plane: CoreEnvironment) ->
     assert condition(value, "ControlPlaneInitialized").status == "True"
 
 
-async def test_an_available_cluster_has_counters_and_a_summary(plane: CoreEnvironment) -> None:
+async def test_an_available_cluster_has_counters_and_a_summary(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.create(*templates(), deployment(2))
     await plane.settle()
@@ -117,9 +117,7 @@ async def test_an_available_cluster_has_counters_and_a_summary(plane: CoreEnviro
     }
 
 
-async def test_a_deletion_proceeds_from_workers_to_the_infrastructure(
-    plane: CoreEnvironment,
-) -> None:
+async def test_a_deletion_proceeds_from_workers_to_the_infrastructure(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.create(*templates(), deployment(1))
     await plane.settle()
@@ -165,7 +163,7 @@ async def test_a_deletion_proceeds_from_workers_to_the_infrastructure(
         assert not await plane.all(resource)
 
 
-async def test_deleting_a_cluster_does_not_drain(plane: CoreEnvironment) -> None:
+async def test_deleting_a_cluster_does_not_drain(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.create(*templates(), deployment(2))
     await plane.settle()
@@ -177,7 +175,7 @@ async def test_deleting_a_cluster_does_not_drain(plane: CoreEnvironment) -> None
     assert "SuccessfulDrainNode" not in {event["reason"] for event in listed}
 
 
-async def test_an_infrastructure_that_vanishes_is_an_error(plane: CoreEnvironment) -> None:
+async def test_an_infrastructure_that_vanishes_is_an_error(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.settle()
     await plane.client.delete(INFRA_CLUSTERS, KEY)
@@ -187,7 +185,7 @@ async def test_an_infrastructure_that_vanishes_is_an_error(plane: CoreEnvironmen
     assert result.message == "FakeCluster has been deleted while the cluster still exists"
 
 
-async def test_a_ca_without_our_label_signs_a_kubeconfig_too(plane: CoreEnvironment) -> None:
+async def test_a_ca_without_our_label_signs_a_kubeconfig_too(plane: Environment) -> None:
     authority = new_ca("kubernetes", now=plane.clock(), algorithm="ECDSA-P256")
     secret = certificate_secret(KEY, CLUSTER_CA, authority, None)
     del secret["metadata"]["labels"]
@@ -201,7 +199,7 @@ async def test_a_ca_without_our_label_signs_a_kubeconfig_too(plane: CoreEnvironm
 
 
 async def test_a_cluster_without_a_control_plane_provider_gets_its_kubeconfig(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     endpoint = {"host": "1.2.3.4", "port": 6443}
     document = cluster(controlPlaneEndpoint=endpoint)

@@ -13,7 +13,7 @@ from tests.core.environment import (
     CONTROL_PLANES,
     INFRA_CLUSTERS,
     VERSION,
-    CoreEnvironment,
+    Environment,
     cluster,
     core_environment,
     of,
@@ -52,13 +52,13 @@ def managed() -> Document:
     return document
 
 
-async def of_class(plane: CoreEnvironment, *gates: Document) -> None:
+async def of_class(plane: Environment, *gates: Document) -> None:
     await plane.client.create(ClusterClass.RESOURCE, cluster_class(*gates))
     await plane.create(managed())
     await plane.settle()
 
 
-async def make_parts(plane: CoreEnvironment) -> None:
+async def make_parts(plane: Environment) -> None:
     """Create the objects that the topology controller creates, and the Cluster's references."""
     await plane.create(of(INFRA_CLUSTERS, "c"), of(CONTROL_PLANES, "c"))
     references = {

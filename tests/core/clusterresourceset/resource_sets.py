@@ -12,7 +12,7 @@ from kapy.conditions import v1beta1
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import CONFIG_MAPS
-from tests.core.environment import CoreEnvironment, running_cluster
+from tests.core.environment import Environment, running_cluster
 
 TYPE = "addons.cluster.x-k8s.io/resource-set"
 
@@ -50,12 +50,12 @@ def resource_set(
     }
 
 
-async def select(plane: CoreEnvironment, value: str | None = "yes") -> None:
+async def select(plane: Environment, value: str | None = "yes") -> None:
     """Give the Cluster its label, or take it away."""
     await plane.story.merge(Cluster, "c", {"metadata": {"labels": {"cni": value}}})
 
 
-async def delivered(plane: CoreEnvironment, *documents: Document) -> None:
+async def delivered(plane: Environment, *documents: Document) -> None:
     """Sources and sets, and a Cluster that they select."""
     await running_cluster(plane)
     await select(plane)
@@ -63,7 +63,7 @@ async def delivered(plane: CoreEnvironment, *documents: Document) -> None:
     await plane.settle()
 
 
-async def told(plane: CoreEnvironment, name: str = "set") -> tuple[str, str]:
+async def told(plane: Environment, name: str = "set") -> tuple[str, str]:
     """Status and reason of ResourcesApplied."""
     cluster_resource_set = await plane.story.get(ClusterResourceSet, name)
     assert cluster_resource_set is not None
@@ -73,7 +73,7 @@ async def told(plane: CoreEnvironment, name: str = "set") -> tuple[str, str]:
     return "", ""
 
 
-async def legacy(plane: CoreEnvironment, name: str = "set") -> tuple[str, str, str]:
+async def legacy(plane: Environment, name: str = "set") -> tuple[str, str, str]:
     """Severity, reason and message of ResourcesApplied as v1beta1 has it."""
     cluster_resource_set = await plane.story.get(ClusterResourceSet, name)
     assert cluster_resource_set is not None
@@ -82,14 +82,14 @@ async def legacy(plane: CoreEnvironment, name: str = "set") -> tuple[str, str, s
     return beta1_condition.severity, beta1_condition.reason, beta1_condition.message
 
 
-async def binding(plane: CoreEnvironment) -> dict[str, list[ResourceBinding]]:
+async def binding(plane: Environment) -> dict[str, list[ResourceBinding]]:
     """Return the resources in the Cluster's ClusterResourceSetBinding, by ClusterResourceSet."""
     set_binding = await plane.story.get(ClusterResourceSetBinding, "c")
     bindings = set_binding.spec.bindings if set_binding is not None else []
     return {item.cluster_resource_set_name: item.resources for item in bindings}
 
 
-async def inside(plane: CoreEnvironment, name: str) -> Document | None:
+async def inside(plane: Environment, name: str) -> Document | None:
     """The values of a ConfigMap in the workload cluster."""
     try:
         config_maps = await plane.workload.get(CONFIG_MAPS, Key("default", name))
@@ -98,7 +98,7 @@ async def inside(plane: CoreEnvironment, name: str) -> Document | None:
     return config_maps.get("data") or {}
 
 
-async def change(plane: CoreEnvironment, **data: str) -> None:
+async def change(plane: Environment, **data: str) -> None:
     await plane.client.patch(CONFIG_MAPS, Key("default", "cni"), {"data": data})
     await plane.settle()
 

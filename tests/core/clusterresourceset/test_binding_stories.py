@@ -20,10 +20,10 @@ from tests.core.clusterresourceset.resource_sets import (
     resource_set,
     told,
 )
-from tests.core.environment import CoreEnvironment
+from tests.core.environment import Environment
 
 
-async def test_several_sets_share_a_binding_despite_refused_writes(plane: CoreEnvironment) -> None:
+async def test_several_sets_share_a_binding_despite_refused_writes(plane: Environment) -> None:
     refusals = iter([True, False] * 4)
 
     def now_and_then(request: Request) -> Exception | None:
@@ -50,14 +50,14 @@ async def test_several_sets_share_a_binding_despite_refused_writes(plane: CoreEn
     assert await inside(plane, "a") is not None
 
 
-async def owners_of_binding(plane: CoreEnvironment) -> list[Document]:
+async def owners_of_binding(plane: Environment) -> list[Document]:
     document = await plane.client.get(ClusterResourceSetBinding.RESOURCE, Key("default", "c"))
     return document["metadata"].get("ownerReferences") or []
 
 
 @pytest.mark.parametrize("paused", [True, False])
 async def test_owner_references_of_a_binding_are_restored(
-    plane: CoreEnvironment, *, paused: bool
+    plane: Environment, *, paused: bool
 ) -> None:
     await delivered(plane, config_map(k=manifest("a")), resource_set())
     await plane.story.merge(Cluster, "c", {"spec": {"paused": paused}})
@@ -77,7 +77,7 @@ async def test_owner_references_of_a_binding_are_restored(
         assert await owners_of_binding(plane) == before
 
 
-async def test_a_deleted_set_leaves_the_binding_to_the_others(plane: CoreEnvironment) -> None:
+async def test_a_deleted_set_leaves_the_binding_to_the_others(plane: Environment) -> None:
     await delivered(plane, config_map(k=manifest("a")), resource_set("one"), resource_set("two"))
     assert set(await binding(plane)) == {"one", "two"}
     before = await plane.story.get(ClusterResourceSetBinding, "c")
@@ -94,7 +94,7 @@ async def test_a_deleted_set_leaves_the_binding_to_the_others(plane: CoreEnviron
     assert await plane.story.get(ClusterResourceSetBinding, "c") is None
 
 
-async def test_a_binding_is_deleted_with_its_cluster(plane: CoreEnvironment) -> None:
+async def test_a_binding_is_deleted_with_its_cluster(plane: Environment) -> None:
     await delivered(plane, config_map(k=manifest("a")), resource_set())
     hold = {"metadata": {"finalizers": ["test.example.com/hold"]}}
     await plane.story.merge(Cluster, "c", hold)
@@ -105,7 +105,7 @@ async def test_a_binding_is_deleted_with_its_cluster(plane: CoreEnvironment) -> 
     assert await told(plane) == APPLIED
 
 
-async def test_an_old_binding_is_attributed_by_its_owner(plane: CoreEnvironment) -> None:
+async def test_an_old_binding_is_attributed_by_its_owner(plane: Environment) -> None:
     await delivered(plane, config_map(k=manifest("a")), resource_set())
     cluster = await plane.story.get(Cluster, "c")
     assert cluster is not None

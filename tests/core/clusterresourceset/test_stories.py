@@ -26,12 +26,10 @@ from tests.core.clusterresourceset.resource_sets import (
     told,
 )
 from tests.core.environment import INFRA_MACHINES as GADGETS
-from tests.core.environment import CoreEnvironment, crd_of, of, running_cluster
+from tests.core.environment import Environment, crd_of, of, running_cluster
 
 
-async def test_objects_of_config_maps_and_secrets_come_into_the_cluster(
-    plane: CoreEnvironment,
-) -> None:
+async def test_objects_of_config_maps_and_secrets_come_into_the_cluster(plane: Environment) -> None:
     await delivered(
         plane,
         config_map(k=manifest("a", x="1")),
@@ -64,7 +62,7 @@ async def test_objects_of_config_maps_and_secrets_come_into_the_cluster(
     ],
 )
 async def test_a_strategy_says_whether_a_change_of_the_source_is_one_of_the_object(
-    plane: CoreEnvironment, strategy: str, after: Document, again: Document
+    plane: Environment, strategy: str, after: Document, again: Document
 ) -> None:
     await delivered(plane, config_map(k=manifest("a", x="1")), resource_set(strategy=strategy))
     key = Key("default", "a")
@@ -80,14 +78,14 @@ async def test_a_strategy_says_whether_a_change_of_the_source_is_one_of_the_obje
     assert (labels is None) == (strategy == "Reconcile")
 
 
-async def test_existing_objects_are_kept_unchanged(plane: CoreEnvironment) -> None:
+async def test_existing_objects_are_kept_unchanged(plane: Environment) -> None:
     await plane.workload.create(CONFIG_MAPS, config_map("a", x="theirs"))
     await delivered(plane, config_map(k=manifest("a", x="ours")), resource_set())
     assert await inside(plane, "a") == {"x": "theirs"}
     assert await told(plane) == APPLIED
 
 
-async def test_a_settled_set_writes_nothing(plane: CoreEnvironment) -> None:
+async def test_a_settled_set_writes_nothing(plane: Environment) -> None:
     await delivered(plane, config_map(k=manifest("a")), resource_set(strategy="Reconcile"))
     before = len(plane.controllers.writes)
     await plane.story.merge(Cluster, "c", {"metadata": {"labels": {"more": "1"}}})
@@ -96,7 +94,7 @@ async def test_a_settled_set_writes_nothing(plane: CoreEnvironment) -> None:
     assert not [path for _, path in writes if "clusterresourceset" in path]
 
 
-async def test_a_source_that_is_missing_is_waited_for(plane: CoreEnvironment) -> None:
+async def test_a_source_that_is_missing_is_waited_for(plane: Environment) -> None:
     sources = ("ConfigMap", "late"), ("ConfigMap", "cni")
     await delivered(plane, config_map(k=manifest("a")), resource_set("set", *sources))
     assert await inside(plane, "a") is not None
@@ -108,7 +106,7 @@ async def test_a_source_that_is_missing_is_waited_for(plane: CoreEnvironment) ->
     assert [item.name for item in (await binding(plane))["set"]] == ["cni", "late"]
 
 
-async def test_a_secret_of_another_type_stops_the_set(plane: CoreEnvironment) -> None:
+async def test_a_secret_of_another_type_stops_the_set(plane: Environment) -> None:
     sources = ("ConfigMap", "cni"), ("Secret", "creds")
     documents = secret(type_="Opaque", k=manifest("b")), resource_set("set", *sources)
     await delivered(plane, config_map(k=manifest("a")), *documents)
@@ -124,7 +122,7 @@ async def test_a_secret_of_another_type_stops_the_set(plane: CoreEnvironment) ->
     assert await inside(plane, "b") is not None
 
 
-async def test_a_cluster_that_cannot_be_reached_is_waited_for(plane: CoreEnvironment) -> None:
+async def test_a_cluster_that_cannot_be_reached_is_waited_for(plane: Environment) -> None:
     plane.wire.silent = True
     await delivered(plane, config_map(k=manifest("a")), resource_set())
     assert await told(plane) == ("False", "InternalError")
@@ -138,7 +136,7 @@ async def test_a_cluster_that_cannot_be_reached_is_waited_for(plane: CoreEnviron
     assert await inside(plane, "a") is not None
 
 
-async def test_a_slow_cluster_gets_everything_in_several_reconciles(plane: CoreEnvironment) -> None:
+async def test_a_slow_cluster_gets_everything_in_several_reconciles(plane: Environment) -> None:
     plane.wire.delay = 3.0
     many = [manifest(f"a{number}") for number in range(7)]
     refused = manifest("r", namespace="later")
@@ -156,7 +154,7 @@ async def test_a_slow_cluster_gets_everything_in_several_reconciles(plane: CoreE
     assert message.endswith('namespaces "later" not found')
 
 
-async def test_a_connection_that_breaks_in_between_is_waited_for(plane: CoreEnvironment) -> None:
+async def test_a_connection_that_breaks_in_between_is_waited_for(plane: Environment) -> None:
     plane.wire.delay = 1.0
     many = "---\n".join(manifest(f"a{number}") for number in range(6))
     await delivered(plane, config_map(k=many), resource_set())
@@ -172,9 +170,7 @@ async def test_a_connection_that_breaks_in_between_is_waited_for(plane: CoreEnvi
     assert None not in [await inside(plane, f"a{number}") for number in range(6)]
 
 
-async def test_a_value_that_is_no_object_is_reported_until_it_is_one(
-    plane: CoreEnvironment,
-) -> None:
+async def test_a_value_that_is_no_object_is_reported_until_it_is_one(plane: Environment) -> None:
     await delivered(plane, config_map(k="apiVersion: v1\nkind: ConfigMap"), resource_set())
     assert await told(plane) == ("False", "NotApplied")
     problem = "ConfigMap default/cni: k: document 1 has no metadata.name"
@@ -189,7 +185,7 @@ async def test_a_value_that_is_no_object_is_reported_until_it_is_one(
     assert await told(plane) == APPLIED
 
 
-async def test_refused_objects_are_retried_and_the_others_applied(plane: CoreEnvironment) -> None:
+async def test_refused_objects_are_retried_and_the_others_applied(plane: Environment) -> None:
     both = manifest("a", namespace="later") + "---\n" + manifest("b")
     await delivered(plane, config_map(k=both), resource_set())
     assert await told(plane) == ("False", "NotApplied")
@@ -219,13 +215,13 @@ async def test_refused_objects_are_retried_and_the_others_applied(plane: CoreEnv
     ],
 )
 async def test_an_object_that_cannot_be_mapped_is_reported(
-    plane: CoreEnvironment, text: str, problem: str
+    plane: Environment, text: str, problem: str
 ) -> None:
     await delivered(plane, config_map(k=text), resource_set())
     assert await legacy(plane) == ("Warning", "ApplyFailed", f"putting {problem}")
 
 
-async def test_the_content_of_a_secret_is_reported_nowhere(plane: CoreEnvironment) -> None:
+async def test_the_content_of_a_secret_is_reported_nowhere(plane: Environment) -> None:
     bad = manifest("a").replace("data: {}", "data: {k: [hunter2]}")
     await delivered(plane, secret(k=bad), resource_set("set", ("Secret", "creds")))
     assert await told(plane) == ("False", "NotApplied")
@@ -235,7 +231,7 @@ async def test_the_content_of_a_secret_is_reported_nowhere(plane: CoreEnvironmen
 
 
 async def test_error_messages_about_objects_from_a_secret_are_reported_nowhere(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     """It may quote the object."""
     plane.wire.fault = lambda request: (
@@ -250,7 +246,7 @@ async def test_error_messages_about_objects_from_a_secret_are_reported_nowhere(
     assert "hunter2" in (await legacy(plane, "open"))[2]
 
 
-async def test_a_definition_and_an_object_of_it_come_together(plane: CoreEnvironment) -> None:
+async def test_a_definition_and_an_object_of_it_come_together(plane: Environment) -> None:
     gadget = of(GADGETS, "g", spec={})
     await delivered(
         plane,
@@ -263,7 +259,7 @@ async def test_a_definition_and_an_object_of_it_come_together(plane: CoreEnviron
     assert await plane.workload.get(GADGETS, Key("default", "g"))
 
 
-async def test_labels_select_the_clusters(plane: CoreEnvironment) -> None:
+async def test_labels_select_the_clusters(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.create(config_map(k=manifest("a")), resource_set())
     await plane.settle()
@@ -281,7 +277,7 @@ async def test_labels_select_the_clusters(plane: CoreEnvironment) -> None:
 
 
 @pytest.mark.parametrize("writes", [1, 2, 3, 4, 6])
-async def test_an_interruption_changes_nothing(plane: CoreEnvironment, writes: int) -> None:
+async def test_an_interruption_changes_nothing(plane: Environment, writes: int) -> None:
     plane.controllers.lose = lambda request: request.path.endswith("clusterresourcesetbindings")
     await running_cluster(plane)
     await select(plane)
@@ -297,7 +293,7 @@ async def test_an_interruption_changes_nothing(plane: CoreEnvironment, writes: i
     assert await inside(plane, "a") is not None
 
 
-async def test_a_paused_set_does_nothing(plane: CoreEnvironment) -> None:
+async def test_a_paused_set_does_nothing(plane: Environment) -> None:
     paused = resource_set()
     paused["metadata"]["annotations"] = {Annotation.PAUSED: ""}
     await delivered(plane, config_map(k=manifest("a")), paused)
@@ -309,7 +305,7 @@ async def test_a_paused_set_does_nothing(plane: CoreEnvironment) -> None:
     assert await inside(plane, "a") is not None
 
 
-async def test_a_reconcile_strategy_keeps_server_fields(plane: CoreEnvironment) -> None:
+async def test_a_reconcile_strategy_keeps_server_fields(plane: Environment) -> None:
     gadget = of(GADGETS, "g", spec={"size": "1"})
     await plane.workload.create(CRDS, crd_of(GADGETS))
     source = config_map(a=yaml.safe_dump(gadget))

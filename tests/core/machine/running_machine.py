@@ -15,7 +15,7 @@ from tests.core.environment import (
     CONFIGS,
     INFRA_MACHINES,
     VERSION,
-    CoreEnvironment,
+    Environment,
     default_namespace,
     of,
     reference,
@@ -40,7 +40,7 @@ def machine(name: str = "m", **metadata: Any) -> Document:
     }
 
 
-async def control_plane_machine(plane: CoreEnvironment) -> None:
+async def control_plane_machine(plane: Environment) -> None:
     """A Machine that keeps the control plane counting as there."""
     labels = {Label.CONTROL_PLANE: "", Label.CONTROL_PLANE_NAME: "c"}
     await plane.create(
@@ -48,7 +48,7 @@ async def control_plane_machine(plane: CoreEnvironment) -> None:
     )
 
 
-async def running(plane: CoreEnvironment, **metadata: Any) -> Machine:
+async def running(plane: Environment, **metadata: Any) -> Machine:
     """A Machine with its Node, in a Cluster that is up."""
     await running_cluster(plane)
     await control_plane_machine(plane)
@@ -60,7 +60,7 @@ async def running(plane: CoreEnvironment, **metadata: Any) -> Machine:
     return await found(plane)
 
 
-async def found(plane: CoreEnvironment, name: str = "m") -> Machine:
+async def found(plane: Environment, name: str = "m") -> Machine:
     value = await plane.story.get(Machine, name)
     assert value is not None
     return value
@@ -71,12 +71,12 @@ def condition(obj: Machine | Cluster, of_type: str) -> Condition:
     return value
 
 
-async def events(plane: CoreEnvironment, name: str = "m") -> set[str]:
+async def events(plane: Environment, name: str = "m") -> set[str]:
     listed = (await plane.client.list(EVENTS, "default")).items
     return {document["reason"] for document in listed if document["involvedObject"]["name"] == name}
 
 
-async def delete(plane: CoreEnvironment, name: str = "m") -> None:
+async def delete(plane: Environment, name: str = "m") -> None:
     await plane.client.delete(Machine, Key("default", name))
     await plane.settle()
 
@@ -91,7 +91,7 @@ def pod(name: str, **metadata: Any) -> Document:
     }
 
 
-async def pods(plane: CoreEnvironment, *documents: Document) -> None:
+async def pods(plane: Environment, *documents: Document) -> None:
     """Pods on the Machine's Node that stay until `free` lets them go."""
     await default_namespace(plane.workload)
     for document in documents:
@@ -99,14 +99,14 @@ async def pods(plane: CoreEnvironment, *documents: Document) -> None:
         await plane.workload.create(PODS, {**document, "metadata": hold})
 
 
-async def free(plane: CoreEnvironment, name: str, resource: Resource = PODS) -> None:
+async def free(plane: Environment, name: str, resource: Resource = PODS) -> None:
     """Let an object of the workload cluster go that a finalizer holds."""
     namespace = "default" if resource.namespaced else ""
     patch = {"metadata": {"finalizers": None}}
     await plane.workload.patch(resource, Key(namespace, name), patch)
 
 
-async def rule(plane: CoreEnvironment, name: str, behavior: str, **spec: Any) -> None:
+async def rule(plane: Environment, name: str, behavior: str, **spec: Any) -> None:
     """A MachineDrainRule; `order` and selectors as given."""
     order = {"order": spec.pop("order")} if "order" in spec else {}
     await plane.client.create(
@@ -125,7 +125,7 @@ def of_pods(**labels: str) -> list[Document]:
     return [{"selector": {"matchLabels": labels}}]
 
 
-async def waits(plane: CoreEnvironment) -> str:
+async def waits(plane: Environment) -> str:
     """The message of the Machine's Deleting condition, without the line of the start time."""
     message = condition(await found(plane), "Deleting").message
     return message.partition(":\n")[2] or message

@@ -6,7 +6,7 @@ from kapy.api.machine import Machine
 from kapy.api.names import Annotation, Label
 from kapy.kube import Key
 from kapy.kube.names import DAEMON_SETS, NODES, PODS
-from tests.core.environment import CONFIGS, INFRA_MACHINES, CoreEnvironment, default_namespace
+from tests.core.environment import CONFIGS, INFRA_MACHINES, Environment, default_namespace
 from tests.core.machine.running_machine import (
     BUDGETS,
     condition,
@@ -18,7 +18,7 @@ from tests.core.machine.running_machine import (
 )
 
 
-async def test_a_deletion_proceeds_from_the_node_outwards(plane: CoreEnvironment) -> None:
+async def test_a_deletion_proceeds_from_the_node_outwards(plane: Environment) -> None:
     await running(plane)
     hold = {"metadata": {"finalizers": ["test.example.com/hold"]}}
     for resource in (INFRA_MACHINES, CONFIGS):
@@ -45,7 +45,7 @@ async def test_a_deletion_proceeds_from_the_node_outwards(plane: CoreEnvironment
     assert {"SuccessfulDrainNode", "NodeVolumesDetached"} <= await events(plane)
 
 
-async def test_hook_annotations_block_their_step_of_the_deletion(plane: CoreEnvironment) -> None:
+async def test_hook_annotations_block_their_step_of_the_deletion(plane: Environment) -> None:
     drain = f"{Annotation.PRE_DRAIN_HOOK_PREFIX}/backup"
     terminate = f"{Annotation.PRE_TERMINATE_HOOK_PREFIX}/etcd"
     await running(plane, annotations={drain: "", terminate: ""})
@@ -67,7 +67,7 @@ async def test_hook_annotations_block_their_step_of_the_deletion(plane: CoreEnvi
     await plane.story.until_gone(Machine, "m")
 
 
-async def test_a_drain_waits_for_pods_but_not_for_those_of_the_node(plane: CoreEnvironment) -> None:
+async def test_a_drain_waits_for_pods_but_not_for_those_of_the_node(plane: Environment) -> None:
     await running(plane)
     await default_namespace(plane.workload)
     labels = {"matchLabels": {"a": "b"}}
@@ -111,7 +111,7 @@ async def test_a_drain_waits_for_pods_but_not_for_those_of_the_node(plane: CoreE
     await plane.story.until_gone(Machine, "m")
 
 
-async def test_a_disruption_budget_is_respected_and_shown(plane: CoreEnvironment) -> None:
+async def test_a_disruption_budget_is_respected_and_shown(plane: Environment) -> None:
     await running(plane)
     await default_namespace(plane.workload)
     await plane.workload.create(PODS, pod("precious", labels={"app": "precious"}))
@@ -135,7 +135,7 @@ async def test_a_disruption_budget_is_respected_and_shown(plane: CoreEnvironment
     await plane.story.until_gone(Machine, "m", within=30)
 
 
-async def test_a_drain_ends_at_its_timeout(plane: CoreEnvironment) -> None:
+async def test_a_drain_ends_at_its_timeout(plane: Environment) -> None:
     await running(plane)
     await default_namespace(plane.workload)
     await plane.workload.create(PODS, pod("app", finalizers=["test.example.com/never"]))

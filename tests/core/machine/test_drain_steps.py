@@ -11,7 +11,7 @@ from kapy.api.machine import Machine
 from kapy.core.machine.drain_steps import is_over
 from kapy.kube import Key
 from kapy.kube.names import NODES
-from tests.core.environment import INFRA_MACHINES, CoreEnvironment
+from tests.core.environment import INFRA_MACHINES, Environment
 from tests.core.machine.running_machine import condition, delete, found, pod, pods, running
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -33,7 +33,7 @@ def test_a_step_ends_at_its_timeout(started: str | None, limit: int | None, *, o
     assert is_over(started, limit, NOW) is over
 
 
-async def test_a_machine_is_not_drained_after_its_drain_has_ended(plane: CoreEnvironment) -> None:
+async def test_a_machine_is_not_drained_after_its_drain_has_ended(plane: Environment) -> None:
     """Its infrastructure may be partly deleted, so Pods on it cannot terminate gracefully."""
     await running(plane)
     await pods(plane, pod("app"))
@@ -45,9 +45,7 @@ async def test_a_machine_is_not_drained_after_its_drain_has_ended(plane: CoreEnv
     assert not node["spec"].get("unschedulable")
 
 
-async def test_machines_of_a_cluster_that_is_deleted_are_not_drained(
-    plane: CoreEnvironment,
-) -> None:
+async def test_machines_of_a_cluster_that_is_deleted_are_not_drained(plane: Environment) -> None:
     await running(plane)
     await pods(plane, pod("app"))
     await plane.client.delete(Cluster, Key("default", "c"))

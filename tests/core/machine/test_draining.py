@@ -9,7 +9,7 @@ from kapy.api.machine_drain_rule import MachineDrainRule
 from kapy.api.names import Annotation
 from kapy.kube import Key
 from kapy.kube.names import NAMESPACES, NODES, PODS, SECRETS, Resource
-from tests.core.environment import INFRA_MACHINES, CoreEnvironment, default_namespace, node_of
+from tests.core.environment import INFRA_MACHINES, Environment, default_namespace, node_of
 from tests.core.machine.running_machine import (
     BUDGETS,
     condition,
@@ -31,7 +31,7 @@ ATTACHMENTS = Resource(
 STUCK = "deletionTimestamp set, but still not removed from the Node"
 
 
-async def attached(plane: CoreEnvironment, volume: str, node: str = "m") -> None:
+async def attached(plane: Environment, volume: str, node: str = "m") -> None:
     """A volume that is attached to a Node."""
     attachment = {
         "apiVersion": "storage.k8s.io/v1",
@@ -48,7 +48,7 @@ async def attached(plane: CoreEnvironment, volume: str, node: str = "m") -> None
     await plane.workload.patch(ATTACHMENTS, Key("", volume), status, subresource="status")
 
 
-async def test_pods_leave_in_the_order_of_their_rules(plane: CoreEnvironment) -> None:
+async def test_pods_leave_in_the_order_of_their_rules(plane: Environment) -> None:
     await running(plane)
     await pods(plane, *(pod(tier, labels={"tier": tier}) for tier in ("db", "web", "job", "log")))
     await rule(plane, "db", "Drain", order=10, pods=of_pods(tier="db"))
@@ -76,7 +76,7 @@ async def test_pods_leave_in_the_order_of_their_rules(plane: CoreEnvironment) ->
     ] == ["log"]
 
 
-async def test_rules_know_the_namespaces_of_pods(plane: CoreEnvironment) -> None:
+async def test_rules_know_the_namespaces_of_pods(plane: Environment) -> None:
     await running(plane)
     await pods(plane, pod("app"))
     team = {"metadata": {"labels": {"team": "x"}}}
@@ -88,7 +88,7 @@ async def test_rules_know_the_namespaces_of_pods(plane: CoreEnvironment) -> None
 
 
 async def test_the_first_rule_by_name_counts_and_a_change_of_rules_is_noticed(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     await running(plane)
     await pods(plane, pod("app"))
@@ -100,7 +100,7 @@ async def test_the_first_rule_by_name_counts_and_a_change_of_rules_is_noticed(
     await plane.story.until_gone(Machine, "m", within=2)
 
 
-async def test_nothing_is_polled_while_pods_take_their_time(plane: CoreEnvironment) -> None:
+async def test_nothing_is_polled_while_pods_take_their_time(plane: Environment) -> None:
     await running(plane)
     await pods(plane, pod("app"))
     await delete(plane)
@@ -114,7 +114,7 @@ async def test_nothing_is_polled_while_pods_take_their_time(plane: CoreEnvironme
     await plane.story.until_gone(Machine, "m", within=2)
 
 
-async def test_a_budget_that_allows_it_again_is_noticed_at_once(plane: CoreEnvironment) -> None:
+async def test_a_budget_that_allows_it_again_is_noticed_at_once(plane: Environment) -> None:
     await running(plane)
     await default_namespace(plane.workload)
     await plane.workload.create(PODS, pod("precious", labels={"app": "precious"}))
@@ -134,7 +134,7 @@ async def test_a_budget_that_allows_it_again_is_noticed_at_once(plane: CoreEnvir
     await plane.story.until_gone(Machine, "m", within=2)
 
 
-async def test_pods_of_a_silent_node_are_not_waited_for(plane: CoreEnvironment) -> None:
+async def test_pods_of_a_silent_node_are_not_waited_for(plane: Environment) -> None:
     await running(plane)
     await pods(plane, pod("app"))
     unknown = [{"type": "Ready", "status": "Unknown"}, *node_of("m")["status"]["conditions"][1:]]
@@ -149,9 +149,7 @@ async def test_pods_of_a_silent_node_are_not_waited_for(plane: CoreEnvironment) 
     "annotation",
     [Annotation.EXCLUDE_NODE_DRAINING, Annotation.EXCLUDE_WAIT_FOR_NODE_VOLUME_DETACH],
 )
-async def test_a_machine_may_be_excluded_from_a_step(
-    plane: CoreEnvironment, annotation: str
-) -> None:
+async def test_a_machine_may_be_excluded_from_a_step(plane: Environment, annotation: str) -> None:
     await running(plane, annotations={annotation: ""})
     draining = annotation == Annotation.EXCLUDE_NODE_DRAINING
     if draining:
@@ -162,7 +160,7 @@ async def test_a_machine_may_be_excluded_from_a_step(
     assert await plane.story.get(Machine, "m") is None
 
 
-async def test_volumes_are_detached_before_the_machine_is_deleted(plane: CoreEnvironment) -> None:
+async def test_volumes_are_detached_before_the_machine_is_deleted(plane: Environment) -> None:
     await running(plane)
     await attached(plane, "data")
     await attached(plane, "elsewhere", node="other")
@@ -188,7 +186,7 @@ async def test_volumes_are_detached_before_the_machine_is_deleted(plane: CoreEnv
 
 
 async def test_volumes_that_the_node_lists_are_waited_for_until_the_timeout(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     await running(plane)
     volumes = {"status": {"volumesAttached": [{"name": "csi^v", "devicePath": ""}]}}
@@ -203,7 +201,7 @@ async def test_volumes_that_the_node_lists_are_waited_for_until_the_timeout(
     assert await plane.story.get(Machine, "m") is None
 
 
-async def test_a_cluster_that_is_silent_is_waited_for(plane: CoreEnvironment) -> None:
+async def test_a_cluster_that_is_silent_is_waited_for(plane: Environment) -> None:
     await running(plane)
     await pods(plane, pod("app"))
     plane.wire.silent = True
@@ -226,7 +224,7 @@ async def test_a_cluster_that_is_silent_is_waited_for(plane: CoreEnvironment) ->
 
 
 async def test_a_cluster_that_is_silent_does_not_keep_a_machine_beyond_its_time(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     await running(plane)
     limits = {"nodeDrainTimeoutSeconds": 600, "nodeVolumeDetachTimeoutSeconds": 600}
@@ -245,9 +243,7 @@ async def test_a_cluster_that_is_silent_does_not_keep_a_machine_beyond_its_time(
     assert await plane.story.get(Machine, "m") is None
 
 
-async def test_pods_that_left_unobserved_are_not_awaited(
-    plane: CoreEnvironment,
-) -> None:
+async def test_pods_that_left_unobserved_are_not_awaited(plane: Environment) -> None:
     await running(plane)
     await pods(plane, pod("app"), pod("late"))
     await delete(plane)
@@ -260,7 +256,7 @@ async def test_pods_that_left_unobserved_are_not_awaited(
     await plane.story.until_gone(Machine, "m", within=2)
 
 
-async def test_a_drain_continues_after_a_lost_connection(plane: CoreEnvironment) -> None:
+async def test_a_drain_continues_after_a_lost_connection(plane: Environment) -> None:
     await running(plane)
     await pods(plane, pod("app"))
     await delete(plane)

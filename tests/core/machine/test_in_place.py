@@ -14,7 +14,7 @@ from kapy.core.machine.in_place_updates import Progress, ProgressMemo
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.names import Resource
-from tests.core.environment import CONFIGS, INFRA_MACHINES, INFRA_TEMPLATES, CoreEnvironment, of
+from tests.core.environment import CONFIGS, INFRA_MACHINES, INFRA_TEMPLATES, Environment, of
 from tests.core.machine.running_machine import condition, found, running
 from tests.core.machinedeployment.test_stories import sizes, started
 
@@ -41,26 +41,26 @@ class Updates:
         return []
 
 
-async def with_updates(plane: CoreEnvironment, updates: Updates) -> None:
+async def with_updates(plane: Environment, updates: Updates) -> None:
     """Start anew, with an extension."""
     await plane.stop()
     plane.updates = updates
     plane.start()
 
 
-async def patched(plane: CoreEnvironment, resource: Resource, patch: Document) -> Document:
+async def patched(plane: Environment, resource: Resource, patch: Document) -> Document:
     document = await plane.client.patch(resource, Key("default", "m"), patch)
     await plane.settle(1)
     return document
 
 
-async def says(plane: CoreEnvironment) -> tuple[str, str, str]:
+async def says(plane: Environment) -> tuple[str, str, str]:
     result = condition(await found(plane), "Updating")
     return result.status, result.reason, result.message
 
 
 async def test_extensions_are_called_after_all_writes_and_marks_are_removed_at_the_end(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     await running(plane)
     updates = Updates(Progress(3600, "rewiring"))
@@ -97,7 +97,7 @@ async def test_extensions_are_called_after_all_writes_and_marks_are_removed_at_t
     assert await marked(plane) == []
 
 
-async def test_an_update_can_be_ended_by_hand_and_needs_its_machine(plane: CoreEnvironment) -> None:
+async def test_an_update_can_be_ended_by_hand_and_needs_its_machine(plane: Environment) -> None:
     await running(plane)
     updates = Updates(Progress(3600))
     await with_updates(plane, updates)
@@ -117,7 +117,7 @@ async def test_an_update_can_be_ended_by_hand_and_needs_its_machine(plane: CoreE
     assert len(updates.asked) == 1
 
 
-async def marked(plane: CoreEnvironment) -> list[str]:
+async def marked(plane: Environment) -> list[str]:
     """The annotations that mark an in-place update as in progress, each with its object's name."""
     objects = [
         document
@@ -132,9 +132,7 @@ async def marked(plane: CoreEnvironment) -> list[str]:
     ]
 
 
-async def test_a_move_completes_with_a_restart_after_every_write(
-    plane: CoreEnvironment,
-) -> None:
+async def test_a_move_completes_with_a_restart_after_every_write(plane: Environment) -> None:
     rollout = {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
     await started(plane, 2, rollout=rollout)
     await with_updates(plane, Updates())

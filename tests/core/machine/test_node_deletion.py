@@ -14,7 +14,7 @@ from kapy.kube.http import Request
 from kapy.kube.names import NODES
 from kapy.remote.cluster_cache import NotConnected
 from kapy.remote.nodes import NodeDeletion, NodeDeletions
-from tests.core.environment import CoreEnvironment
+from tests.core.environment import Environment
 from tests.core.machine.running_machine import delete, free, pod, pods, running
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -24,7 +24,7 @@ class Refusals:
     """A workload cluster that does not delete Nodes until `until` seconds after the first time it
     was asked to. asked: when it was."""
 
-    def __init__(self, plane: CoreEnvironment, error: type[Exception], until: float = 1e9) -> None:
+    def __init__(self, plane: Environment, error: type[Exception], until: float = 1e9) -> None:
         self._clock, self._error, self._until = plane.clock, error, timedelta(seconds=until)
         self.asked: list[datetime] = []
         plane.wire.fault = self.fault
@@ -37,11 +37,11 @@ class Refusals:
         return None if is_over else self._error("not now")
 
 
-async def node_names(plane: CoreEnvironment) -> list[str]:
+async def node_names(plane: Environment) -> list[str]:
     return [document["metadata"]["name"] for document in (await plane.workload.list(NODES)).items]
 
 
-async def limited(plane: CoreEnvironment, seconds: int) -> None:
+async def limited(plane: Environment, seconds: int) -> None:
     """A Machine with a Node that may be tried to delete for so long; its drain takes a minute."""
     await running(plane)
     patch: dict[str, Any] = {"spec": {"deletion": {"nodeDeletionTimeoutSeconds": seconds}}}
@@ -52,7 +52,7 @@ async def limited(plane: CoreEnvironment, seconds: int) -> None:
     assert await node_names(plane) == ["m"]
 
 
-async def test_a_drain_does_not_use_up_the_time(plane: CoreEnvironment) -> None:
+async def test_a_drain_does_not_use_up_the_time(plane: Environment) -> None:
     await limited(plane, 10)
     refusals = Refusals(plane, Unreachable, until=8)
     await free(plane, "slow")
@@ -61,7 +61,7 @@ async def test_a_drain_does_not_use_up_the_time(plane: CoreEnvironment) -> None:
     assert await node_names(plane) == []
 
 
-async def test_a_throttled_cluster_is_retried_later(plane: CoreEnvironment) -> None:
+async def test_a_throttled_cluster_is_retried_later(plane: Environment) -> None:
     """No attempt reached it while our own back-off kept them: that is not its time."""
     await limited(plane, 10)
     refusals = Refusals(plane, NotConnected, until=25)
@@ -71,7 +71,7 @@ async def test_a_throttled_cluster_is_retried_later(plane: CoreEnvironment) -> N
     assert await node_names(plane) == []
 
 
-async def test_the_node_stays_when_its_deletion_times_out(plane: CoreEnvironment) -> None:
+async def test_the_node_stays_when_its_deletion_times_out(plane: Environment) -> None:
     await limited(plane, 10)
     refusals = Refusals(plane, Unreachable)
     await free(plane, "slow")
@@ -82,7 +82,7 @@ async def test_the_node_stays_when_its_deletion_times_out(plane: CoreEnvironment
     assert await node_names(plane) == ["m"]
 
 
-async def test_without_a_timeout_the_node_is_deleted_in_the_end(plane: CoreEnvironment) -> None:
+async def test_without_a_timeout_the_node_is_deleted_in_the_end(plane: Environment) -> None:
     await limited(plane, 0)
     refusals = Refusals(plane, Unreachable, until=900)
     await free(plane, "slow")

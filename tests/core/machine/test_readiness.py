@@ -14,7 +14,7 @@ from tests.core.environment import (
     CONFIGS,
     CONTROL_PLANES,
     INFRA_MACHINES,
-    CoreEnvironment,
+    Environment,
     node_of,
     of,
     running_cluster,
@@ -30,7 +30,7 @@ from tests.core.machine.running_machine import (
 )
 
 
-async def report(plane: CoreEnvironment, of_type: str, status: str) -> None:
+async def report(plane: Environment, of_type: str, status: str) -> None:
     """Somebody's condition on the Machine."""
     document = await plane.client.get(Machine.RESOURCE, Key("default", "m"))
     messages = {
@@ -47,9 +47,7 @@ async def report(plane: CoreEnvironment, of_type: str, status: str) -> None:
     await plane.settle()
 
 
-async def test_readiness_gates_hold_a_machine_back_in_both_directions(
-    plane: CoreEnvironment,
-) -> None:
+async def test_readiness_gates_hold_a_machine_back_in_both_directions(plane: Environment) -> None:
     await running(plane)
     gates = [
         {"conditionType": "Scanned"},
@@ -75,7 +73,7 @@ EXPIRY = "2030-01-01T00:00:00Z"
 
 
 async def test_a_control_plane_machine_says_when_its_certificates_expire(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     await running(plane, labels={Label.CONTROL_PLANE: ""})
     for on_machine, on_config, expected in (
@@ -97,7 +95,7 @@ async def test_a_control_plane_machine_says_when_its_certificates_expire(
 
 
 async def test_two_nodes_of_one_provider_id_are_reported_and_neither_is_taken(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     await running_cluster(plane)
     await control_plane_machine(plane)
@@ -119,7 +117,7 @@ async def test_two_nodes_of_one_provider_id_are_reported_and_neither_is_taken(
     assert value.status.node_ref.name == "m"
 
 
-async def test_boot_data_may_be_provided_by_a_user(plane: CoreEnvironment) -> None:
+async def test_boot_data_may_be_provided_by_a_user(plane: Environment) -> None:
     await running_cluster(plane)
     document = machine()
     document["spec"]["bootstrap"] = {"dataSecretName": "mine"}
@@ -149,7 +147,7 @@ async def test_boot_data_may_be_provided_by_a_user(plane: CoreEnvironment) -> No
     ],
 )
 async def test_the_node_is_deleted_only_while_a_control_plane_remains(
-    plane: CoreEnvironment,
+    plane: Environment,
     labels: dict[str, str],
     control_plane: dict[str, Any],
     expected: set[str],
@@ -164,7 +162,7 @@ async def test_the_node_is_deleted_only_while_a_control_plane_remains(
 
 
 async def test_a_deleted_control_plane_deletes_its_machines_without_draining(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     await running(plane)
     hold = {"metadata": {"finalizers": ["test.example.com/hold"]}}

@@ -23,7 +23,7 @@ from kapy.kube.errors import KapyError
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
 from kapy.remote.cluster_cache import NotConnected
-from tests.core.environment import CONFIGS, INFRA_MACHINES, CoreEnvironment
+from tests.core.environment import CONFIGS, INFRA_MACHINES, Environment
 from tests.core.machine.running_machine import delete, found, running
 
 GONE = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
@@ -177,7 +177,7 @@ def test_ready_counts_steps_while_the_machine_is_made(
 
 
 @pytest.mark.parametrize("resource", [CONFIGS, INFRA_MACHINES], ids=lambda value: value.kind)
-async def test_terminal_failures_are_kept(plane: CoreEnvironment, resource: Resource) -> None:
+async def test_terminal_failures_are_kept(plane: Environment, resource: Resource) -> None:
     await running(plane)
     await plane.report(resource, "m", failureReason="Broken", failureMessage="disk on fire")
     await plane.settle()
@@ -192,7 +192,7 @@ async def test_terminal_failures_are_kept(plane: CoreEnvironment, resource: Reso
     )
 
 
-async def test_deleted_infrastructure_is_a_terminal_failure(plane: CoreEnvironment) -> None:
+async def test_deleted_infrastructure_is_a_terminal_failure(plane: Environment) -> None:
     await running(plane)
     await plane.client.delete(INFRA_MACHINES, Key("default", "m"))
     await plane.settle()
@@ -204,7 +204,7 @@ async def test_deleted_infrastructure_is_a_terminal_failure(plane: CoreEnvironme
     )
 
 
-async def test_the_steps_of_a_deletion_are_conditions(plane: CoreEnvironment) -> None:
+async def test_the_steps_of_a_deletion_are_conditions(plane: Environment) -> None:
     await running(plane)
     hold = {"metadata": {"finalizers": ["test.example.com/hold"]}}
     await plane.client.patch(INFRA_MACHINES, Key("default", "m"), hold)

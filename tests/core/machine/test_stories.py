@@ -12,7 +12,7 @@ from tests.core.environment import (
     CONFIGS,
     INFRA_MACHINES,
     VERSION,
-    CoreEnvironment,
+    Environment,
     deployment,
     node_of,
     of,
@@ -28,7 +28,7 @@ from tests.core.machine.running_machine import (
 )
 
 
-async def test_a_machine_mirrors_the_reports_of_its_providers(plane: CoreEnvironment) -> None:
+async def test_a_machine_mirrors_the_reports_of_its_providers(plane: Environment) -> None:
     value = await running(plane)
 
     assert value.status.phase == "Running"
@@ -50,7 +50,7 @@ async def test_a_machine_mirrors_the_reports_of_its_providers(plane: CoreEnviron
 
 
 async def test_addresses_and_failure_domain_come_from_the_infrastructure(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     await running(plane)
     here = [{"type": "InternalIP", "address": "10.0.0.1"}]
@@ -61,7 +61,7 @@ async def test_addresses_and_failure_domain_come_from_the_infrastructure(
     assert value.status.failure_domain == "meadow"
 
 
-async def test_boot_data_is_read_when_it_is_reported_ready(plane: CoreEnvironment) -> None:
+async def test_boot_data_is_read_when_it_is_reported_ready(plane: Environment) -> None:
     """Neither before, nor is it given back."""
     await running_cluster(plane)
     await plane.create(of(CONFIGS, "m", spec={}), of(INFRA_MACHINES, "m", spec={}), machine())
@@ -79,7 +79,7 @@ async def test_boot_data_is_read_when_it_is_reported_ready(plane: CoreEnvironmen
     assert value.status.initialization.bootstrap_data_secret_created
 
 
-async def test_reached_initialization_is_not_reverted(plane: CoreEnvironment) -> None:
+async def test_reached_initialization_is_not_reverted(plane: Environment) -> None:
     await running(plane)
     await plane.report(CONFIGS, "m", initialization={"dataSecretCreated": False})
     await plane.report(INFRA_MACHINES, "m", initialization={"provisioned": False})
@@ -89,7 +89,7 @@ async def test_reached_initialization_is_not_reverted(plane: CoreEnvironment) ->
     assert done.bootstrap_data_secret_created
 
 
-async def test_a_node_is_initialized_and_names_its_machine(plane: CoreEnvironment) -> None:
+async def test_a_node_is_initialized_and_names_its_machine(plane: Environment) -> None:
     await running(plane, labels={"node-role.kubernetes.io/worker": "", "other": "x"})
 
     node = await plane.workload.get(NODES, Key("", "m"))
@@ -107,7 +107,7 @@ async def test_a_node_is_initialized_and_names_its_machine(plane: CoreEnvironmen
     assert "node-role.kubernetes.io/worker" not in (node["metadata"].get("labels") or {})
 
 
-async def test_an_unhealthy_or_deleted_node_is_reported(plane: CoreEnvironment) -> None:
+async def test_an_unhealthy_or_deleted_node_is_reported(plane: Environment) -> None:
     await running(plane)
     sick = node_of("m")["status"]["conditions"]
     sick[0] = {"type": "Ready", "status": "False", "message": "no network"}
@@ -127,7 +127,7 @@ async def test_an_unhealthy_or_deleted_node_is_reported(plane: CoreEnvironment) 
     assert result.message == "Node m has been deleted while the Machine still exists"
 
 
-async def test_infrastructure_that_vanishes_is_reported(plane: CoreEnvironment) -> None:
+async def test_infrastructure_that_vanishes_is_reported(plane: Environment) -> None:
     await running(plane)
     await plane.client.delete(INFRA_MACHINES, Key("default", "m"))
     await plane.settle()
@@ -136,7 +136,7 @@ async def test_infrastructure_that_vanishes_is_reported(plane: CoreEnvironment) 
     assert result.message == "FakeMachine has been deleted while the Machine still exists"
 
 
-async def test_nothing_happens_to_a_paused_cluster(plane: CoreEnvironment) -> None:
+async def test_nothing_happens_to_a_paused_cluster(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.create(*templates(), deployment(1))
     await plane.settle()
@@ -162,7 +162,7 @@ async def test_nothing_happens_to_a_paused_cluster(plane: CoreEnvironment) -> No
     assert [item.status.phase for item in machines].count("Running") == 1
 
 
-async def test_a_paused_machine_says_why(plane: CoreEnvironment) -> None:
+async def test_a_paused_machine_says_why(plane: Environment) -> None:
     await running(plane)
     await plane.story.merge(Machine, "m", {"metadata": {"annotations": {Annotation.PAUSED: ""}}})
     await plane.settle()
@@ -170,7 +170,7 @@ async def test_a_paused_machine_says_why(plane: CoreEnvironment) -> None:
     assert result.message == "Machine has the cluster.x-k8s.io/paused annotation"
 
 
-async def test_min_ready_seconds_delay_availability(plane: CoreEnvironment) -> None:
+async def test_min_ready_seconds_delay_availability(plane: Environment) -> None:
     await running_cluster(plane)
     spec = {**machine()["spec"], "minReadySeconds": 100}
     await plane.create(of(CONFIGS, "m", spec={}), of(INFRA_MACHINES, "m", spec={}))
@@ -185,7 +185,7 @@ async def test_min_ready_seconds_delay_availability(plane: CoreEnvironment) -> N
 
 
 async def test_the_last_report_of_a_silent_cluster_holds_for_five_minutes(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     plane.wire.over_network = True
     await running(plane)
@@ -206,7 +206,7 @@ async def test_the_last_report_of_a_silent_cluster_holds_for_five_minutes(
     assert condition(await found(plane), "Available").status == "True"
 
 
-async def test_objects_created_paused_get_their_finalizers(plane: CoreEnvironment) -> None:
+async def test_objects_created_paused_get_their_finalizers(plane: Environment) -> None:
     await running_cluster(plane, paused=True)
     await plane.create(*templates(), deployment(1), machine())
     await plane.settle()

@@ -16,7 +16,7 @@ from kapy.kube.http import Request
 from kapy.kube.names import NODES
 from tests.core.environment import (
     INFRA_TEMPLATES,
-    CoreEnvironment,
+    Environment,
     deployment,
     reference,
     running_cluster,
@@ -32,7 +32,7 @@ MERGE = "application/merge-patch+json"
 class Autoscaler:
     """Knows the group, the namespace and nothing else."""
 
-    def __init__(self, plane: CoreEnvironment, group: str = "cluster.x-k8s.io") -> None:
+    def __init__(self, plane: Environment, group: str = "cluster.x-k8s.io") -> None:
         self._transport = plane.client.transport
         self._group = group
         self._version = ""
@@ -120,7 +120,7 @@ def scaled_by_autoscaler() -> Document:
     return document
 
 
-async def started(plane: CoreEnvironment) -> Autoscaler:
+async def started(plane: Environment) -> Autoscaler:
     await running_cluster(plane)
     await plane.create(*templates(), scaled_by_autoscaler())
     await grown(plane)
@@ -129,13 +129,13 @@ async def started(plane: CoreEnvironment) -> Autoscaler:
     return autoscaler
 
 
-async def grown(plane: CoreEnvironment) -> None:
+async def grown(plane: Environment) -> None:
     await plane.settle()
     await plane.boot_all()
     await plane.settle()
 
 
-async def test_the_autoscaler_finds_its_node_groups(plane: CoreEnvironment) -> None:
+async def test_the_autoscaler_finds_its_node_groups(plane: Environment) -> None:
     autoscaler = await started(plane)
     resources = await autoscaler.discover()
     kinds = {"machines", "machinesets", "machinedeployments"}
@@ -152,7 +152,7 @@ async def test_the_autoscaler_finds_its_node_groups(plane: CoreEnvironment) -> N
     assert annotations["cluster.x-k8s.io/cluster-namespace"] == "default"
 
 
-async def test_the_autoscaler_adds_nodes_and_removes_the_chosen_one(plane: CoreEnvironment) -> None:
+async def test_the_autoscaler_adds_nodes_and_removes_the_chosen_one(plane: Environment) -> None:
     autoscaler = await started(plane)
     await autoscaler.resize("md", await autoscaler.size("md") + 2)
     await grown(plane)
@@ -167,7 +167,7 @@ async def test_the_autoscaler_adds_nodes_and_removes_the_chosen_one(plane: CoreE
     assert await autoscaler.size("md") == 2
 
 
-async def test_applying_without_replicas_keeps_the_current_size(plane: CoreEnvironment) -> None:
+async def test_applying_without_replicas_keeps_the_current_size(plane: Environment) -> None:
     autoscaler = await started(plane)
     await autoscaler.resize("md", 3)
     await grown(plane)
@@ -180,7 +180,7 @@ async def test_applying_without_replicas_keeps_the_current_size(plane: CoreEnvir
     assert len(await plane.story.all(Machine)) == 3
 
 
-async def test_scaling_from_zero_uses_the_capacity_of_the_template(plane: CoreEnvironment) -> None:
+async def test_scaling_from_zero_uses_the_capacity_of_the_template(plane: Environment) -> None:
     autoscaler = await started(plane)
     capacity, info = {"cpu": "4", "memory": "16Gi"}, {"architecture": "arm64"}
     await plane.report(INFRA_TEMPLATES, "md", capacity=capacity, nodeInfo=info)

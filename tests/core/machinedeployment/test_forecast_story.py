@@ -14,7 +14,7 @@ from kapy.kube.patch import merge_patch
 from tests.core.environment import (
     CONFIG_TEMPLATES,
     INFRA_TEMPLATES,
-    CoreEnvironment,
+    Environment,
     reference,
     templates,
 )
@@ -43,7 +43,7 @@ CHANGES: dict[str, Document] = {
 }
 
 
-async def foretold(plane: CoreEnvironment, patch: Document) -> Forecast:
+async def foretold(plane: Environment, patch: Document) -> Forecast:
     """Return the forecast of the MachineDeployment with a patch of its spec."""
     current = await plane.story.get(MachineDeployment, "md")
     assert current is not None
@@ -53,7 +53,7 @@ async def foretold(plane: CoreEnvironment, patch: Document) -> Forecast:
 
 
 @pytest.mark.parametrize("patch", CHANGES.values(), ids=CHANGES)
-async def test_a_rollout_follows_its_forecast(plane: CoreEnvironment, patch: Document) -> None:
+async def test_a_rollout_follows_its_forecast(plane: Environment, patch: Document) -> None:
     before = await started(plane, 3)
     await plane.create(*templates("other"))
     await plane.settle(90)

@@ -19,7 +19,7 @@ from tests.core.environment import (
     INFRA_MACHINES,
     INFRA_TEMPLATES,
     VERSION,
-    CoreEnvironment,
+    Environment,
     deployment,
     running_cluster,
     templates,
@@ -35,7 +35,7 @@ def available(obj: MachineDeployment) -> bool:
     )
 
 
-async def started(plane: CoreEnvironment, replicas: int, **spec: Any) -> MachineSet:
+async def started(plane: Environment, replicas: int, **spec: Any) -> MachineSet:
     """A MachineDeployment whose Machines are all there."""
     await running_cluster(plane)
     await plane.create(*templates(), deployment(replicas, **spec))
@@ -49,7 +49,7 @@ async def started(plane: CoreEnvironment, replicas: int, **spec: Any) -> Machine
     return machine_set
 
 
-async def sizes(plane: CoreEnvironment) -> list[int]:
+async def sizes(plane: Environment) -> list[int]:
     """Replicas of all sets, from the oldest to the newest revision."""
     sets = await plane.story.all(MachineSet)
     sets = sorted(
@@ -58,12 +58,12 @@ async def sizes(plane: CoreEnvironment) -> list[int]:
     return [machine_set.spec.replicas or 0 for machine_set in sets]
 
 
-async def change_version(plane: CoreEnvironment, version: str = NEW) -> None:
+async def change_version(plane: Environment, version: str = NEW) -> None:
     patch = {"spec": {"template": {"spec": {"version": version}}}}
     await plane.story.merge(MachineDeployment, "md", patch)
 
 
-async def complete(plane: CoreEnvironment, rounds: int = 12) -> None:
+async def complete(plane: Environment, rounds: int = 12) -> None:
     """Let new Machines boot and old ones go, until nothing is left to do."""
     for _ in range(rounds):
         await plane.settle(2)
@@ -71,11 +71,11 @@ async def complete(plane: CoreEnvironment, rounds: int = 12) -> None:
     await plane.settle()
 
 
-async def versions(plane: CoreEnvironment) -> Sequence[str]:
+async def versions(plane: Environment) -> Sequence[str]:
     return sorted(machine.spec.version for machine in await plane.story.all(Machine))
 
 
-async def test_machines_are_made_of_the_templates(plane: CoreEnvironment) -> None:
+async def test_machines_are_made_of_the_templates(plane: Environment) -> None:
     machine_set = await started(plane, 2)
 
     machines = await plane.story.all(Machine)
@@ -100,7 +100,7 @@ async def test_machines_are_made_of_the_templates(plane: CoreEnvironment) -> Non
         assert [owner["kind"] for owner in owners] == ["Cluster"]
 
 
-async def test_a_deployment_scales_up_and_down(plane: CoreEnvironment) -> None:
+async def test_a_deployment_scales_up_and_down(plane: Environment) -> None:
     await started(plane, 2)
 
     await plane.story.merge(MachineDeployment, "md", {"spec": {"replicas": 10}})
@@ -116,7 +116,7 @@ async def test_a_deployment_scales_up_and_down(plane: CoreEnvironment) -> None:
     assert len(await plane.all(CONFIGS)) == 1
 
 
-async def test_a_new_version_replaces_one_machine_at_a_time(plane: CoreEnvironment) -> None:
+async def test_a_new_version_replaces_one_machine_at_a_time(plane: Environment) -> None:
     await started(plane, 3)
     counts = set()
 
@@ -141,7 +141,7 @@ async def test_a_new_version_replaces_one_machine_at_a_time(plane: CoreEnvironme
     assert machine_deployment.status.up_to_date_replicas == 3
 
 
-async def test_a_broken_template_stops_the_rollout(plane: CoreEnvironment) -> None:
+async def test_a_broken_template_stops_the_rollout(plane: Environment) -> None:
     await started(plane, 3)
 
     await change_version(plane)
@@ -161,7 +161,7 @@ async def test_a_broken_template_stops_the_rollout(plane: CoreEnvironment) -> No
     )
 
 
-async def test_a_rollback_reuses_the_old_set(plane: CoreEnvironment) -> None:
+async def test_a_rollback_reuses_the_old_set(plane: Environment) -> None:
     first = await started(plane, 2)
 
     await change_version(plane)
@@ -176,7 +176,7 @@ async def test_a_rollback_reuses_the_old_set(plane: CoreEnvironment) -> None:
     assert await versions(plane) == [VERSION] * 2
 
 
-async def test_on_delete_waits_for_a_user(plane: CoreEnvironment) -> None:
+async def test_on_delete_waits_for_a_user(plane: Environment) -> None:
     await started(plane, 2, rollout={"strategy": {"type": "OnDelete"}})
 
     await change_version(plane)
@@ -191,7 +191,7 @@ async def test_on_delete_waits_for_a_user(plane: CoreEnvironment) -> None:
 
 
 async def test_a_paused_deployment_scales_in_proportion_but_does_not_roll_out(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     await started(plane, 2)
 
@@ -204,9 +204,7 @@ async def test_a_paused_deployment_scales_in_proportion_but_does_not_roll_out(
     assert await versions(plane) == [VERSION] * 3
 
 
-async def test_in_place_mutable_fields_reach_machines_without_a_rollout(
-    plane: CoreEnvironment,
-) -> None:
+async def test_in_place_mutable_fields_reach_machines_without_a_rollout(plane: Environment) -> None:
     machine_set = await started(plane, 1)
     labels = {"node.cluster.x-k8s.io/pool": "fast", "extra": "yes"}
     spec = {"deletion": {"nodeDrainTimeoutSeconds": 7}}
@@ -232,7 +230,7 @@ async def test_in_place_mutable_fields_reach_machines_without_a_rollout(
     assert infra["metadata"]["labels"]["node.cluster.x-k8s.io/pool"] == "fast"
 
 
-async def test_rollout_after_replaces_machines_when_its_time_comes(plane: CoreEnvironment) -> None:
+async def test_rollout_after_replaces_machines_when_its_time_comes(plane: Environment) -> None:
     first = await started(plane, 1)
     after = "2026-01-01T00:10:00Z"
     await plane.story.merge(MachineDeployment, "md", {"spec": {"rollout": {"after": after}}})
@@ -248,7 +246,7 @@ async def test_rollout_after_replaces_machines_when_its_time_comes(plane: CoreEn
     assert await versions(plane) == [VERSION]
 
 
-async def test_a_template_that_comes_late_is_waited_for(plane: CoreEnvironment) -> None:
+async def test_a_template_that_comes_late_is_waited_for(plane: Environment) -> None:
     await running_cluster(plane)
     infra_template, config_template = templates()
     await plane.create(config_template, deployment(1))
@@ -270,7 +268,7 @@ async def test_a_template_that_comes_late_is_waited_for(plane: CoreEnvironment) 
     assert len(await plane.story.all(Machine)) == 1
 
 
-async def test_deleting_a_deployment_deletes_its_sets_and_machines(plane: CoreEnvironment) -> None:
+async def test_deleting_a_deployment_deletes_its_sets_and_machines(plane: Environment) -> None:
     await started(plane, 2)
     await plane.client.delete(MachineDeployment, Key("default", "md"))
     await plane.settle(20)
@@ -280,7 +278,7 @@ async def test_deleting_a_deployment_deletes_its_sets_and_machines(plane: CoreEn
     assert not await plane.all(CONFIGS)
 
 
-async def test_a_lost_answer_never_makes_a_second_machine(plane: CoreEnvironment) -> None:
+async def test_a_lost_answer_never_makes_a_second_machine(plane: Environment) -> None:
     await running_cluster(plane)
     lost = 0
 
@@ -306,7 +304,7 @@ async def test_a_lost_answer_never_makes_a_second_machine(plane: CoreEnvironment
         assert {document["metadata"]["name"] for document in await plane.all(resource)} == machines
 
 
-async def test_no_machine_is_newer_than_the_control_plane(plane: CoreEnvironment) -> None:
+async def test_no_machine_is_newer_than_the_control_plane(plane: Environment) -> None:
     await started(plane, 1)
     await change_version(plane, "v1.35.0")
     await plane.settle()
@@ -336,7 +334,7 @@ async def test_no_machine_is_newer_than_the_control_plane(plane: CoreEnvironment
     assert await versions(plane) == ["v1.35.0"]
 
 
-async def test_old_sets_stay_until_the_rollout_is_complete(plane: CoreEnvironment) -> None:
+async def test_old_sets_stay_until_the_rollout_is_complete(plane: Environment) -> None:
     """An empty one is still what a person may want to go back to."""
     await started(plane, 2)
     await change_version(plane, "v1.33.6")  # whose Machines never come up
@@ -350,7 +348,7 @@ async def test_old_sets_stay_until_the_rollout_is_complete(plane: CoreEnvironmen
     assert await versions(plane) == [NEW] * 2
 
 
-async def test_a_paused_deployment_keeps_its_old_sets(plane: CoreEnvironment) -> None:
+async def test_a_paused_deployment_keeps_its_old_sets(plane: Environment) -> None:
     await started(plane, 1)
     (old,) = await plane.story.all(Machine)
     slow = {"metadata": {"finalizers": ["example.com/slow"]}}
@@ -368,9 +366,7 @@ async def test_a_paused_deployment_keeps_its_old_sets(plane: CoreEnvironment) ->
     assert await sizes(plane) == [1]
 
 
-async def test_a_deployment_gets_its_finalizer_before_it_creates_a_set(
-    plane: CoreEnvironment,
-) -> None:
+async def test_a_deployment_gets_its_finalizer_before_it_creates_a_set(plane: Environment) -> None:
     """A deletion in between would leave the set behind."""
     await started(plane, 1)  # all kinds are watched from now on
     before = len(plane.controllers.writes)
@@ -382,7 +378,7 @@ async def test_a_deployment_gets_its_finalizer_before_it_creates_a_set(
     assert own < number
 
 
-async def test_a_deployment_stays_until_its_last_set_is_deleted(plane: CoreEnvironment) -> None:
+async def test_a_deployment_stays_until_its_last_set_is_deleted(plane: Environment) -> None:
     await started(plane, 1)
     (machine,) = await plane.story.all(Machine)
     slow = {"metadata": {"finalizers": ["example.com/slow"]}}
@@ -397,7 +393,7 @@ async def test_a_deployment_stays_until_its_last_set_is_deleted(plane: CoreEnvir
     assert await plane.story.get(MachineDeployment, "md") is None
 
 
-async def test_sets_of_another_deployment_are_left_alone(plane: CoreEnvironment) -> None:
+async def test_sets_of_another_deployment_are_left_alone(plane: Environment) -> None:
     """Also when its selector selects them."""
     mine = await started(plane, 1)
     other = deployment(1, "other")
@@ -416,7 +412,7 @@ async def test_sets_of_another_deployment_are_left_alone(plane: CoreEnvironment)
     assert list(owners.values()) == [["other"]]
 
 
-async def test_a_retry_creates_the_set_under_the_same_name(plane: CoreEnvironment) -> None:
+async def test_a_retry_creates_the_set_under_the_same_name(plane: Environment) -> None:
     await running_cluster(plane)
     names: list[str] = []
 

@@ -16,7 +16,7 @@ from kapy.kube.errors import Forbidden
 from kapy.kube.http import Request
 from kapy.kube.names import CRDS, EVENTS, NODES, Resource
 from tests.core.environment import (
-    CoreEnvironment,
+    Environment,
     crd_of,
     deployment,
     node_of,
@@ -47,7 +47,7 @@ def check(name: str = "mhc", **spec: Any) -> Document:
     }
 
 
-async def watched(plane: CoreEnvironment, replicas: int = 3, **spec: Any) -> list[str]:
+async def watched(plane: Environment, replicas: int = 3, **spec: Any) -> list[str]:
     """A Cluster with running workers, all of them watched; returns their names."""
     await running_cluster(plane)
     await plane.create(*templates(), deployment(replicas), check(**spec))
@@ -57,11 +57,11 @@ async def watched(plane: CoreEnvironment, replicas: int = 3, **spec: Any) -> lis
     return await names(plane)
 
 
-async def names(plane: CoreEnvironment) -> list[str]:
+async def names(plane: Environment) -> list[str]:
     return [item.metadata.name for item in await plane.story.all(Machine)]
 
 
-async def report(plane: CoreEnvironment, name: str, status: str) -> None:
+async def report(plane: Environment, name: str, status: str) -> None:
     """The Node's kubelet says whether it is ready."""
     since = plane.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
     conditions = node_of(name)["status"]["conditions"]
@@ -70,19 +70,19 @@ async def report(plane: CoreEnvironment, name: str, status: str) -> None:
     await plane.workload.patch(NODES, Key("", name), patch, subresource="status")
 
 
-async def fall_ill(plane: CoreEnvironment, *machines: str, seconds: float = 66.0) -> None:
+async def fall_ill(plane: Environment, *machines: str, seconds: float = 66.0) -> None:
     for name in machines:
         await report(plane, name, "False")
     await plane.settle(seconds)
 
 
-async def seen(plane: CoreEnvironment) -> MachineHealthCheck:
+async def seen(plane: Environment) -> MachineHealthCheck:
     machine_health_check = await plane.story.get(MachineHealthCheck, "mhc")
     assert machine_health_check is not None
     return machine_health_check
 
 
-async def machine(plane: CoreEnvironment, name: str) -> Machine:
+async def machine(plane: Environment, name: str) -> Machine:
     result = await plane.story.get(Machine, name)
     assert result is not None
     return result
@@ -98,24 +98,24 @@ def legacy(obj: Any, of_type: str) -> V1Beta1Condition | None:
     return v1beta1.get(v1beta1.conditions_of(obj), of_type)
 
 
-async def counts(plane: CoreEnvironment) -> tuple[int | None, int | None, int | None]:
+async def counts(plane: Environment) -> tuple[int | None, int | None, int | None]:
     status = (await seen(plane)).status
     return status.expected_machines, status.current_healthy, status.remediations_allowed
 
 
-async def events(plane: CoreEnvironment) -> list[str]:
+async def events(plane: Environment) -> list[str]:
     listed = (await plane.client.list(EVENTS, "default")).items
     return [document["reason"] for document in listed]
 
 
-async def keep_bound(plane: CoreEnvironment) -> None:
+async def keep_bound(plane: Environment) -> None:
     """Nobody replaces Machines, so that it can be seen what is asked of their owner."""
     patch = {"metadata": {"annotations": {Annotation.PAUSED: ""}}}
     for machine_set in await plane.story.all(MachineSet):
         await plane.story.merge(MachineSet, machine_set.metadata.name, patch)
 
 
-async def test_healthy_machines_are_counted_and_reported(plane: CoreEnvironment) -> None:
+async def test_healthy_machines_are_counted_and_reported(plane: Environment) -> None:
     workers = await watched(plane)
 
     health_check = await seen(plane)
@@ -131,7 +131,7 @@ async def test_healthy_machines_are_counted_and_reported(plane: CoreEnvironment)
         assert (result.status, result.reason) == ("True", "HealthCheckSucceeded")
 
 
-async def test_a_settled_check_writes_nothing(plane: CoreEnvironment) -> None:
+async def test_a_settled_check_writes_nothing(plane: Environment) -> None:
     await watched(plane)
     before = len(plane.controllers.writes)
     for _ in range(3):
@@ -142,7 +142,7 @@ async def test_a_settled_check_writes_nothing(plane: CoreEnvironment) -> None:
     ]
 
 
-async def test_an_unhealthy_machine_is_replaced_after_its_timeout(plane: CoreEnvironment) -> None:
+async def test_an_unhealthy_machine_is_replaced_after_its_timeout(plane: Environment) -> None:
     sick, *others = await watched(plane)
     await fall_ill(plane, sick, seconds=50)
     assert await names(plane) == sorted([sick, *others])
@@ -160,7 +160,7 @@ async def test_an_unhealthy_machine_is_replaced_after_its_timeout(plane: CoreEnv
     assert "MachineMarkedUnhealthy" in await events(plane)
 
 
-async def test_the_owner_gets_one_request_for_remediation(plane: CoreEnvironment) -> None:
+async def test_the_owner_gets_one_request_for_remediation(plane: Environment) -> None:
     sick, *_ = await watched(plane)
     await keep_bound(plane)
     await fall_ill(plane, sick)
@@ -200,7 +200,7 @@ def asked_by_owner(value: Machine) -> Document:
     )
 
 
-async def test_a_machine_that_recovers_in_time_is_left_alone(plane: CoreEnvironment) -> None:
+async def test_a_machine_that_recovers_in_time_is_left_alone(plane: Environment) -> None:
     sick, *_ = workers = await watched(plane)
     await fall_ill(plane, sick, seconds=50)
     assert await counts(plane) == (3, 2, 2)
@@ -210,7 +210,7 @@ async def test_a_machine_that_recovers_in_time_is_left_alone(plane: CoreEnvironm
     assert await names(plane) == workers
 
 
-async def test_too_many_unhealthy_machines_are_not_replaced(plane: CoreEnvironment) -> None:
+async def test_too_many_unhealthy_machines_are_not_replaced(plane: Environment) -> None:
     workers = await watched(plane, remediation={"triggerIf": {"unhealthyLessThanOrEqualTo": 1}})
     await fall_ill(plane, *workers[:2])
 
@@ -233,16 +233,14 @@ async def test_too_many_unhealthy_machines_are_not_replaced(plane: CoreEnvironme
     assert condition(await seen(plane), "RemediationAllowed").status == "True"
 
 
-async def test_an_invalid_range_is_reported(plane: CoreEnvironment) -> None:
+async def test_an_invalid_range_is_reported(plane: Environment) -> None:
     await watched(plane, 1, remediation={"triggerIf": {"unhealthyInRange": "[5-2]"}})
     result = condition(await seen(plane), "RemediationAllowed")
     assert (result.status, result.reason) == ("False", "InternalError")
     assert result.message == "max value 2 cannot be less than min value 5 for unhealthyRange"
 
 
-async def test_a_lost_node_and_a_node_that_never_joined_are_unhealthy(
-    plane: CoreEnvironment,
-) -> None:
+async def test_a_lost_node_and_a_node_that_never_joined_are_unhealthy(plane: Environment) -> None:
     removal, *_ = await watched(plane)
     await keep_bound(plane)
     await plane.workload.delete(NODES, Key("", removal))
@@ -264,9 +262,7 @@ async def test_a_lost_node_and_a_node_that_never_joined_are_unhealthy(
     assert result.reason == "NodeStartupTimeout"
 
 
-async def test_annotations_exclude_a_machine_or_force_its_remediation(
-    plane: CoreEnvironment,
-) -> None:
+async def test_annotations_exclude_a_machine_or_force_its_remediation(plane: Environment) -> None:
     text, two, three = await watched(plane)
     await keep_bound(plane)
     for name, annotation in ((text, Annotation.SKIP_REMEDIATION), (two, Annotation.PAUSED)):
@@ -285,7 +281,7 @@ async def test_annotations_exclude_a_machine_or_force_its_remediation(
     assert condition(await machine(plane, three), "OwnerRemediated").status == "False"
 
 
-async def test_while_it_is_paused_nothing_is_reported(plane: CoreEnvironment) -> None:
+async def test_while_it_is_paused_nothing_is_reported(plane: Environment) -> None:
     sick, *_ = await watched(plane)
     await plane.story.merge(Cluster, "c", {"spec": {"paused": True}})
     await fall_ill(plane, sick)
@@ -299,7 +295,7 @@ async def test_while_it_is_paused_nothing_is_reported(plane: CoreEnvironment) ->
     assert sick not in await names(plane)
 
 
-async def test_machines_of_an_unreachable_cluster_are_not_unhealthy(plane: CoreEnvironment) -> None:
+async def test_machines_of_an_unreachable_cluster_are_not_unhealthy(plane: Environment) -> None:
     workers = await watched(plane)
     plane.wire.silent = True
     await plane.stop()
@@ -314,7 +310,7 @@ async def test_machines_of_an_unreachable_cluster_are_not_unhealthy(plane: CoreE
     assert workers[0] not in await names(plane)
 
 
-async def test_an_external_remediation_is_requested(plane: CoreEnvironment) -> None:
+async def test_an_external_remediation_is_requested(plane: Environment) -> None:
     workers = await watched(plane, remediation={"templateRef": REFERENCE})
     sick = workers[0]
     await fall_ill(plane, sick)
@@ -349,14 +345,14 @@ async def test_an_external_remediation_is_requested(plane: CoreEnvironment) -> N
     assert condition(await machine(plane, sick), "HealthCheckSucceeded").status == "True"
 
 
-async def remediated_by_others(plane: CoreEnvironment) -> None:
+async def remediated_by_others(plane: Environment) -> None:
     """There are templates and requests, and somebody could serve them."""
     for resource in (REQUESTS, TEMPLATES):
         await plane.client.create(CRDS, crd_of(resource))
     await plane.client.create(TEMPLATES, of(TEMPLATES, "fix", spec={"template": {"spec": {}}}))
 
 
-async def test_a_request_with_a_lost_answer_is_made_once(plane: CoreEnvironment) -> None:
+async def test_a_request_with_a_lost_answer_is_made_once(plane: Environment) -> None:
     await remediated_by_others(plane)
     sick, *_ = await watched(plane, remediation={"templateRef": REFERENCE})
     plane.controllers.lose = lambda request: request.path.endswith("/fixits")
@@ -366,9 +362,7 @@ async def test_a_request_with_a_lost_answer_is_made_once(plane: CoreEnvironment)
     assert result.reason == "WaitingForRemediation"
 
 
-async def test_a_request_that_is_refused_is_reported_and_tried_again(
-    plane: CoreEnvironment,
-) -> None:
+async def test_a_request_that_is_refused_is_reported_and_tried_again(plane: Environment) -> None:
     await remediated_by_others(plane)
     sick, *_ = await watched(plane, remediation={"templateRef": REFERENCE})
 

@@ -13,7 +13,7 @@ from tests.core.environment import (
     INFRA_MACHINES,
     INFRA_POOLS,
     VERSION,
-    CoreEnvironment,
+    Environment,
     node_of,
     of,
     reference,
@@ -48,7 +48,7 @@ def pool(replicas: int = 1, *, template: Document | None = None, **spec: Any) ->
 class Cloud:
     """A pool's infrastructure provider, run by the test. machines: each machine has an object."""
 
-    def __init__(self, plane: CoreEnvironment, *, machines: bool, legacy: bool = False) -> None:
+    def __init__(self, plane: Environment, *, machines: bool, legacy: bool = False) -> None:
         self.plane = plane
         self.machines = machines
         self.legacy = legacy
@@ -94,7 +94,7 @@ class Cloud:
 
 
 async def cloud(
-    plane: CoreEnvironment, replicas: int, *, machines: bool = False, **parts: Any
+    plane: Environment, replicas: int, *, machines: bool = False, **parts: Any
 ) -> Cloud:
     await running_cluster(plane)
     result = Cloud(plane, machines=machines)
@@ -103,13 +103,13 @@ async def cloud(
     return result
 
 
-async def found(plane: CoreEnvironment) -> MachinePool:
+async def found(plane: Environment) -> MachinePool:
     machine_pool = await plane.story.get(MachinePool, "mp")
     assert machine_pool is not None
     return machine_pool
 
 
-async def nodes(plane: CoreEnvironment) -> list[Document]:
+async def nodes(plane: Environment) -> list[Document]:
     return list((await plane.workload.list(NODES)).items)
 
 

@@ -16,7 +16,7 @@ from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import NODES
 from kapy.remote.nodes import NodeDeletions
-from tests.core.environment import INFRA_MACHINES, CoreEnvironment, node_of
+from tests.core.environment import INFRA_MACHINES, Environment, node_of
 from tests.core.machinepool.cloud import cloud, found, nodes, pool
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -47,9 +47,7 @@ async def test_machines_of_another_controller_are_left_out() -> None:
     assert [item["metadata"]["name"] for item in scope.machines] == ["made", "nobodys"]
 
 
-async def test_an_infrastructure_machine_in_deletion_gets_no_machine(
-    plane: CoreEnvironment,
-) -> None:
+async def test_an_infrastructure_machine_in_deletion_gets_no_machine(plane: Environment) -> None:
     result = await cloud(plane, 2, machines=True)
     await result.have("a")
     await plane.stop()
@@ -62,7 +60,7 @@ async def test_an_infrastructure_machine_in_deletion_gets_no_machine(
     assert [item.metadata.name for item in await plane.story.all(Machine)] == ["a"]
 
 
-async def test_a_node_that_has_no_provider_id_yet_stays(plane: CoreEnvironment) -> None:
+async def test_a_node_that_has_no_provider_id_yet_stays(plane: Environment) -> None:
     """It registered anew; its cloud provider has yet to say which machine it is."""
     result = await cloud(plane, 2)
     await result.have("a", "b")

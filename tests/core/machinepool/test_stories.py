@@ -19,7 +19,7 @@ from tests.core.environment import (
     INFRA_MACHINES,
     INFRA_POOLS,
     VERSION,
-    CoreEnvironment,
+    Environment,
     crd_of,
     node_of,
     of,
@@ -42,9 +42,7 @@ from tests.core.machinepool.cloud import (
 UNINITIALIZED = "node.cluster.x-k8s.io/uninitialized"
 
 
-async def test_a_pool_waits_for_its_providers_and_owns_their_objects(
-    plane: CoreEnvironment,
-) -> None:
+async def test_a_pool_waits_for_its_providers_and_owns_their_objects(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.create(pool(1))
     await plane.settle()
@@ -79,7 +77,7 @@ async def test_a_pool_waits_for_its_providers_and_owns_their_objects(
     assert (await found(plane)).spec.template.spec.bootstrap.data_secret_name == "boot-2"
 
 
-async def test_a_pool_runs_when_its_machines_are_nodes(plane: CoreEnvironment) -> None:
+async def test_a_pool_runs_when_its_machines_are_nodes(plane: Environment) -> None:
     result = await cloud(plane, 1)
     await result.have("a", nodes=False)
     machine_pool = await found(plane)
@@ -114,7 +112,7 @@ async def test_a_pool_runs_when_its_machines_are_nodes(plane: CoreEnvironment) -
 
 @pytest.mark.parametrize("machines", [False, True], ids=["without Machines", "with Machines"])
 async def test_a_pool_follows_its_provider_from_0_to_3_to_1_to_0(
-    plane: CoreEnvironment, *, machines: bool
+    plane: Environment, *, machines: bool
 ) -> None:
     result = await cloud(plane, 0, machines=machines)
     for names in ((), ("a", "b", "c"), ("c",), ()):
@@ -139,7 +137,7 @@ async def test_a_pool_follows_its_provider_from_0_to_3_to_1_to_0(
         assert cluster.status.workers.replicas == count
 
 
-async def test_each_machine_of_the_provider_gets_a_machine(plane: CoreEnvironment) -> None:
+async def test_each_machine_of_the_provider_gets_a_machine(plane: Environment) -> None:
     """With the template's metadata; one that lost its owner is adopted again."""
     template = {"metadata": {"labels": {"team": "red"}, "annotations": {"note": "hi"}}}
     result = await cloud(plane, 1, machines=True, template=template)
@@ -180,7 +178,7 @@ async def test_each_machine_of_the_provider_gets_a_machine(plane: CoreEnvironmen
 
 
 async def test_a_deleted_machine_is_not_up_to_date_and_its_node_is_deleted(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     result = await cloud(plane, 2, machines=True)
     control_plane = {"metadata": {"labels": {Label.CONTROL_PLANE: ""}}}
@@ -221,7 +219,7 @@ def machine_of_control_plane(labels: dict[str, str]) -> Document:
 
 
 async def test_while_others_scale_a_pool_its_phase_does_not_guess_the_direction(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     result = await cloud(plane, 3)
     for value, names, phase in (
@@ -239,9 +237,7 @@ async def test_while_others_scale_a_pool_its_phase_does_not_guess_the_direction(
         assert machine_pool.spec.replicas == 3
 
 
-async def test_a_node_is_available_when_it_was_ready_for_long_enough(
-    plane: CoreEnvironment,
-) -> None:
+async def test_a_node_is_available_when_it_was_ready_for_long_enough(plane: Environment) -> None:
     result = await cloud(plane, 1, template={"spec": {"minReadySeconds": 60}})
     await result.have("a", nodes=False)
     node = node_of("a")
@@ -257,9 +253,7 @@ async def test_a_node_is_available_when_it_was_ready_for_long_enough(
     assert counted_before(await found(plane)) == (1, 1, 0)
 
 
-async def test_a_node_gets_annotations_loses_its_taint_and_may_be_recreated(
-    plane: CoreEnvironment,
-) -> None:
+async def test_a_node_gets_annotations_and_loses_its_taint(plane: Environment) -> None:
     result = await cloud(plane, 1)
     await result.have("a")
     (node,) = await nodes(plane)
@@ -287,7 +281,7 @@ async def test_a_node_gets_annotations_loses_its_taint_and_may_be_recreated(
     assert (after.name, after.uid != before.uid) == ("a", True)
 
 
-async def test_provisioned_is_never_taken_back(plane: CoreEnvironment) -> None:
+async def test_provisioned_is_never_taken_back(plane: Environment) -> None:
     result = await cloud(plane, 1)
     await result.have("a")
     await plane.report(INFRA_POOLS, "mp", initialization={"provisioned": False})
@@ -296,7 +290,7 @@ async def test_provisioned_is_never_taken_back(plane: CoreEnvironment) -> None:
     assert machine_pool.status.initialization.infrastructure_provisioned is True
 
 
-async def test_a_paused_pool_only_reports_that_it_is_paused(plane: CoreEnvironment) -> None:
+async def test_a_paused_pool_only_reports_that_it_is_paused(plane: Environment) -> None:
     result = await cloud(plane, 1)
     await result.have("a")
     await plane.story.merge(Cluster, "c", {"spec": {"paused": True}})
@@ -313,7 +307,7 @@ async def test_a_paused_pool_only_reports_that_it_is_paused(plane: CoreEnvironme
 
 
 async def test_a_pool_is_deleted_after_its_references_and_with_its_nodes(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     result = await cloud(plane, 2)
     await result.have("a", "b")
@@ -332,7 +326,7 @@ async def test_a_pool_is_deleted_after_its_references_and_with_its_nodes(
 
 
 async def test_a_silent_workload_cluster_delays_a_deletion_up_to_a_timeout(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     spec = {"deletion": {"nodeDeletionTimeoutSeconds": 30}}
     result = await cloud(plane, 1, template={"spec": spec})
@@ -344,9 +338,7 @@ async def test_a_silent_workload_cluster_delays_a_deletion_up_to_a_timeout(
     await plane.story.until_gone(MachinePool, "mp", within=60)
 
 
-async def test_waiting_for_references_does_not_consume_the_node_timeout(
-    plane: CoreEnvironment,
-) -> None:
+async def test_waiting_for_references_does_not_consume_the_node_timeout(plane: Environment) -> None:
     spec = {"deletion": {"nodeDeletionTimeoutSeconds": 30}}
     result = await cloud(plane, 1, template={"spec": spec})
     await result.have("a")
@@ -370,9 +362,7 @@ async def test_waiting_for_references_does_not_consume_the_node_timeout(
     assert await nodes(plane) == []
 
 
-async def test_terminal_failures_persist_and_lost_infrastructure_is_one(
-    plane: CoreEnvironment,
-) -> None:
+async def test_terminal_failures_persist_and_lost_infrastructure_is_one(plane: Environment) -> None:
     result = await cloud(plane, 1)
     await result.have("a")
     await plane.report(INFRA_POOLS, "mp", failureReason="NoQuota", failureMessage="ask for more")
@@ -421,7 +411,7 @@ BROKEN: list[tuple[Document, str]] = [
 
 
 async def test_a_provider_that_breaks_the_contract_is_named_with_the_field(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     await (await cloud(plane, 1)).have("a")
     right = await plane.provider(INFRA_POOLS, "mp")
@@ -440,7 +430,7 @@ async def test_a_provider_that_breaks_the_contract_is_named_with_the_field(
         assert told(await found(plane))["InfrastructureReady"] == ("True", "Ready", "")
 
 
-async def test_the_provider_s_ready_is_mirrored(plane: CoreEnvironment) -> None:
+async def test_the_provider_s_ready_is_mirrored(plane: Environment) -> None:
     result = await cloud(plane, 1)
     await result.have("a")
     ready = {"type": "Ready", "status": "False", "reason": "Busy", "message": "wait"}
@@ -457,7 +447,7 @@ OLD_POOLS = Resource(
 )
 
 
-async def test_a_provider_of_the_old_contract_works_too(plane: CoreEnvironment) -> None:
+async def test_a_provider_of_the_old_contract_works_too(plane: Environment) -> None:
     crd = crd_of(OLD_POOLS)
     crd["metadata"]["labels"] = {"cluster.x-k8s.io/v1beta1": "v1beta1"}
     await plane.client.create(CRDS, crd)
@@ -476,9 +466,7 @@ async def test_a_provider_of_the_old_contract_works_too(plane: CoreEnvironment) 
     assert told(machine_pool)["InfrastructureReady"] == ("True", "Ready", "")
 
 
-async def test_a_pool_survives_the_death_of_its_controllers_at_any_write(
-    plane: CoreEnvironment,
-) -> None:
+async def test_a_pool_survives_the_end_of_its_controllers_at_any_write(plane: Environment) -> None:
     result = await cloud(plane, 3, machines=True)
     for name in ("a", "b", "c"):
         await result.make_object(name)
@@ -496,7 +484,7 @@ async def test_a_pool_survives_the_death_of_its_controllers_at_any_write(
     assert [machine.metadata.name for machine in await plane.story.all(Machine)] == ["a", "b", "c"]
 
 
-async def test_reconciling_an_unchanged_pool_writes_nothing(plane: CoreEnvironment) -> None:
+async def test_reconciling_an_unchanged_pool_writes_nothing(plane: Environment) -> None:
     result = await cloud(plane, 2, machines=True)
     await result.have("a", "b")
     await plane.settle(60)

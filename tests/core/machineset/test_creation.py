@@ -16,7 +16,7 @@ from tests.core.environment import (
     CONFIG_TEMPLATES,
     CONFIGS,
     INFRA_MACHINES,
-    CoreEnvironment,
+    Environment,
     deployment,
     of,
     running_cluster,
@@ -24,7 +24,7 @@ from tests.core.environment import (
 )
 
 
-async def scaling_up(plane: CoreEnvironment) -> tuple[Condition, V1Beta1Condition]:
+async def scaling_up(plane: Environment) -> tuple[Condition, V1Beta1Condition]:
     """Return the MachineSet's conditions ScalingUp and, for v1beta1, MachinesCreated."""
     (machine_set,) = await plane.story.all(MachineSet)
     condition = get(machine_set.status.conditions, "ScalingUp")
@@ -46,7 +46,7 @@ class Refusal:
     names: of what, in order.
     """
 
-    def __init__(self, plane: CoreEnvironment, plural: str, error: type[Exception]) -> None:
+    def __init__(self, plane: Environment, plural: str, error: type[Exception]) -> None:
         self._part, self._error = f"/{plural}/", error
         self.on, self.names = True, list[str]()
         plane.controllers.fault = self.fault
@@ -60,7 +60,7 @@ class Refusal:
 
 
 async def test_a_refused_infrastructure_is_reported_and_leaves_nothing_behind(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     await running_cluster(plane)
     refusal = Refusal(plane, "fakemachines", Forbidden)
@@ -94,7 +94,7 @@ async def test_a_refused_infrastructure_is_reported_and_leaves_nothing_behind(
     assert (condition.status, old.status) == ("False", "True")
 
 
-async def test_a_failed_request_is_retried_under_the_same_name(plane: CoreEnvironment) -> None:
+async def test_a_failed_request_is_retried_under_the_same_name(plane: Environment) -> None:
     await running_cluster(plane)
     failure = Refusal(plane, "machines", ServerError)
     await plane.create(*templates(), deployment(1))
@@ -108,7 +108,7 @@ async def test_a_failed_request_is_retried_under_the_same_name(plane: CoreEnviro
     assert machine.metadata.name == config["metadata"]["name"]
 
 
-async def test_unused_clones_are_deleted(plane: CoreEnvironment) -> None:
+async def test_unused_clones_are_deleted(plane: Environment) -> None:
     await running_cluster(plane)
     Refusal(plane, "machines", ServerError)
     await plane.create(*templates(), deployment(1))
@@ -120,7 +120,7 @@ async def test_unused_clones_are_deleted(plane: CoreEnvironment) -> None:
     assert not await plane.all(INFRA_MACHINES)
 
 
-async def test_a_late_clone_is_deleted_although_the_set_is_idle(plane: CoreEnvironment) -> None:
+async def test_a_late_clone_is_deleted_although_the_set_is_idle(plane: Environment) -> None:
     """A request may be processed after its deadline, when another Machine is there."""
     await running_cluster(plane)
     await plane.create(*templates(), deployment(1))
@@ -137,9 +137,7 @@ async def test_a_late_clone_is_deleted_although_the_set_is_idle(plane: CoreEnvir
     ]
 
 
-async def test_a_machine_with_a_lost_clone_does_not_delay_the_others(
-    plane: CoreEnvironment,
-) -> None:
+async def test_a_machine_with_a_lost_clone_does_not_delay_the_others(plane: Environment) -> None:
     await running_cluster(plane)
     await plane.create(*templates(), deployment(2))
     await plane.settle()
@@ -155,7 +153,7 @@ async def test_a_machine_with_a_lost_clone_does_not_delay_the_others(
 
 
 async def test_preflight_checks_are_left_out_by_the_bootstrap_template_too(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     await running_cluster(plane)
     skip = {"machineset.cluster.x-k8s.io/skip-preflight-checks": "KubernetesVersionSkew"}
@@ -174,7 +172,7 @@ async def test_preflight_checks_are_left_out_by_the_bootstrap_template_too(
     assert len(await plane.story.all(Machine)) == 1
 
 
-async def test_a_retry_uses_the_names_of_the_attempt_before(plane: CoreEnvironment) -> None:
+async def test_a_retry_uses_the_names_of_the_attempt_before(plane: Environment) -> None:
     """Whether or not the clones of that attempt are known yet: an answer may have been lost."""
     await running_cluster(plane)
     failure = Refusal(plane, "fakeconfigs", ServerError)
@@ -186,7 +184,7 @@ async def test_a_retry_uses_the_names_of_the_attempt_before(plane: CoreEnvironme
     assert len(set(names)) == 1
 
 
-async def test_clones_of_others_are_neither_used_nor_deleted(plane: CoreEnvironment) -> None:
+async def test_clones_of_others_are_neither_used_nor_deleted(plane: Environment) -> None:
     await running_cluster(plane)
     foreign = await foreign_owner(plane)
     for resource in (CONFIGS, INFRA_MACHINES):
@@ -202,7 +200,7 @@ async def test_clones_of_others_are_neither_used_nor_deleted(plane: CoreEnvironm
         assert document["metadata"]["ownerReferences"] == [foreign]
 
 
-async def test_a_refused_machine_leaves_the_objects_of_others(plane: CoreEnvironment) -> None:
+async def test_a_refused_machine_leaves_the_objects_of_others(plane: Environment) -> None:
     await running_cluster(plane)
     failure = Refusal(plane, "fakeconfigs", ServerError)
     await plane.create(*templates(), deployment(1))
@@ -218,7 +216,7 @@ async def test_a_refused_machine_leaves_the_objects_of_others(plane: CoreEnviron
     assert await plane.provider(CONFIGS, name)
 
 
-async def test_clones_that_a_machine_has_not_taken_over_yet_stay(plane: CoreEnvironment) -> None:
+async def test_clones_that_a_machine_has_not_taken_over_yet_stay(plane: Environment) -> None:
     await running_cluster(plane)
 
     def refuse_the_machine(request: Request) -> Exception | None:
@@ -238,7 +236,7 @@ async def test_clones_that_a_machine_has_not_taken_over_yet_stay(plane: CoreEnvi
         ]
 
 
-async def foreign_owner(plane: CoreEnvironment) -> Document:
+async def foreign_owner(plane: Environment) -> Document:
     """A MachineSet that is none of ours, and does nothing."""
     another = deployment(0, "another")
     another["kind"] = "MachineSet"

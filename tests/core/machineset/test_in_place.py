@@ -11,7 +11,7 @@ from tests.core.environment import (
     CONFIGS,
     INFRA_MACHINES,
     INFRA_TEMPLATES,
-    CoreEnvironment,
+    Environment,
     of,
     reference,
     running_cluster,
@@ -34,7 +34,7 @@ def named(name: str, replicas: int, template: str) -> Document:
     return document
 
 
-async def old_and_new(plane: CoreEnvironment) -> None:
+async def old_and_new(plane: Environment) -> None:
     """Two sets: the old one has three Machines, one of them without a Node; the new one none."""
     await running_cluster(plane)
     large = of(INFRA_TEMPLATES, "large", spec={"template": {"spec": {"size": "large"}}})
@@ -44,9 +44,7 @@ async def old_and_new(plane: CoreEnvironment) -> None:
     await scale(plane, "old", 3)
 
 
-async def scale(
-    plane: CoreEnvironment, name: str, replicas: int, **annotations: str | None
-) -> None:
+async def scale(plane: Environment, name: str, replicas: int, **annotations: str | None) -> None:
     patch: Document = {"spec": {"replicas": replicas}}
     if annotations:
         patch["metadata"] = {"annotations": annotations}
@@ -54,7 +52,7 @@ async def scale(
     await plane.settle()
 
 
-async def theirs(plane: CoreEnvironment, name: str) -> list[Machine]:
+async def theirs(plane: Environment, name: str) -> list[Machine]:
     """The Machines that a set controls, those with a Node first."""
     machines = [
         machine
@@ -64,9 +62,7 @@ async def theirs(plane: CoreEnvironment, name: str) -> list[Machine]:
     return sorted(machines, key=lambda machine: machine.status.node_ref is None)
 
 
-async def test_machines_are_handed_over_counted_and_only_then_changed(
-    plane: CoreEnvironment,
-) -> None:
+async def test_machines_are_handed_over_counted_and_only_then_changed(plane: Environment) -> None:
     await old_and_new(plane)
     await scale(plane, "old", 2, **MOVING)
     assert len(await theirs(plane, "old")) == 3  # the new one does not take any
@@ -102,9 +98,7 @@ async def test_machines_are_handed_over_counted_and_only_then_changed(
     assert infra["spec"] == {"size": "large", "providerID": begun.spec.provider_id}
 
 
-async def test_starting_or_updating_machines_stay_until_they_are_done(
-    plane: CoreEnvironment,
-) -> None:
+async def test_starting_or_updating_machines_stay_until_they_are_done(plane: Environment) -> None:
     await old_and_new(plane)
     busy, _, coming = await theirs(plane, "old")
     mark: Document = {"metadata": {"annotations": {Annotation.UPDATE_IN_PROGRESS: ""}}}
@@ -125,9 +119,7 @@ async def test_starting_or_updating_machines_stay_until_they_are_done(
     assert len(await theirs(plane, "new")) == 3
 
 
-async def test_a_machine_moved_to_a_set_that_takes_no_more_is_surplus(
-    plane: CoreEnvironment,
-) -> None:
+async def test_a_machine_moved_to_a_set_that_takes_no_more_is_surplus(plane: Environment) -> None:
     """Nobody will count that Machine any more: it is one too many."""
     await old_and_new(plane)
     await scale(plane, "new", 0, **TAKING)

@@ -17,7 +17,7 @@ from kapy.kube.meta import read
 from tests.core.environment import (
     CONTROL_PLANES,
     INFRA_MACHINES,
-    CoreEnvironment,
+    Environment,
     deployment,
     running_cluster,
     templates,
@@ -30,7 +30,7 @@ TOO_MANY = (
 )
 
 
-async def started(plane: CoreEnvironment, replicas: int, **spec: Any) -> list[str]:
+async def started(plane: Environment, replicas: int, **spec: Any) -> list[str]:
     """The names of Machines that are all there."""
     await running_cluster(plane)
     await plane.create(*templates(), deployment(replicas, **spec))
@@ -40,7 +40,7 @@ async def started(plane: CoreEnvironment, replicas: int, **spec: Any) -> list[st
     return [item.metadata.name for item in await plane.story.all(Machine)]
 
 
-async def say(plane: CoreEnvironment, name: str, **statuses: str) -> None:
+async def say(plane: Environment, name: str, **statuses: str) -> None:
     """Set conditions of a Machine, as a health check does."""
     key = Key("default", name)
     document = await plane.client.get(Machine.RESOURCE, key)
@@ -63,33 +63,33 @@ async def say(plane: CoreEnvironment, name: str, **statuses: str) -> None:
     await plane.client.patch(Machine.RESOURCE, key, patch, subresource="status")
 
 
-async def mark(plane: CoreEnvironment, *names: str) -> None:
+async def mark(plane: Environment, *names: str) -> None:
     """Ask for the replacement of Machines."""
     for name in names:
         await say(plane, name, HealthCheckSucceeded="False", OwnerRemediated="False")
 
 
-async def hold(plane: CoreEnvironment, *names: str) -> None:
+async def hold(plane: Environment, *names: str) -> None:
     """Let the provider take its time with the deletion of Machines."""
     for name in names:
         patch = {"metadata": {"finalizers": ["example.com/slow"]}}
         await plane.client.patch(INFRA_MACHINES, Key("default", name), patch)
 
 
-async def remediated(plane: CoreEnvironment, name: str) -> Condition | None:
+async def remediated(plane: Environment, name: str) -> Condition | None:
     result = await plane.story.get(Machine, name)
     assert result is not None
     return get(result.status.conditions, "OwnerRemediated")
 
 
-async def of_the_set(plane: CoreEnvironment, type_: str) -> Condition:
+async def of_the_set(plane: Environment, type_: str) -> Condition:
     (machine_set,) = await plane.story.all(MachineSet)
     condition = get(machine_set.status.conditions, type_)
     assert condition is not None
     return condition
 
 
-async def test_a_marked_machine_is_deleted_and_replaced(plane: CoreEnvironment) -> None:
+async def test_a_marked_machine_is_deleted_and_replaced(plane: Environment) -> None:
     first, second = await started(plane, 2)
     await hold(plane, first)
     await mark(plane, first)
@@ -111,7 +111,7 @@ async def test_a_marked_machine_is_deleted_and_replaced(plane: CoreEnvironment) 
     assert (await of_the_set(plane, "Remediating")).status == "False"
 
 
-async def test_a_machine_that_recovers_is_not_replaced(plane: CoreEnvironment) -> None:
+async def test_a_machine_that_recovers_is_not_replaced(plane: Environment) -> None:
     (name,) = await started(plane, 1)
     await say(plane, name, HealthCheckSucceeded="True", OwnerRemediated="False")
     await plane.settle()
@@ -119,7 +119,7 @@ async def test_a_machine_that_recovers_is_not_replaced(plane: CoreEnvironment) -
     assert [item.metadata.name for item in await plane.story.all(Machine)] == [name]
 
 
-async def test_no_more_than_max_in_flight_are_replaced_at_a_time(plane: CoreEnvironment) -> None:
+async def test_no_more_than_max_in_flight_are_replaced_at_a_time(plane: Environment) -> None:
     names = await started(plane, 3, remediation={"maxInFlight": 1})
     await hold(plane, *names)
     chosen = names[1]
@@ -145,7 +145,7 @@ async def test_no_more_than_max_in_flight_are_replaced_at_a_time(plane: CoreEnvi
     assert deleting[0].metadata.name in names
 
 
-async def test_machines_of_an_old_template_are_left_to_the_rollout(plane: CoreEnvironment) -> None:
+async def test_machines_of_an_old_template_are_left_to_the_rollout(plane: Environment) -> None:
     names = await started(plane, 2)
     patch = {"spec": {"template": {"spec": {"version": "v1.33.7"}}}}
     await plane.story.merge(MachineDeployment, "md", patch)
@@ -161,7 +161,7 @@ async def test_machines_of_an_old_template_are_left_to_the_rollout(plane: CoreEn
     )
 
 
-async def test_remediation_waits_for_the_control_plane(plane: CoreEnvironment) -> None:
+async def test_remediation_waits_for_the_control_plane(plane: Environment) -> None:
     (name,) = await started(plane, 1)
     await hold(plane, name)
     key = Key("default", "c")

@@ -15,7 +15,7 @@ from tests.core.environment import (
     INFRA_MACHINES,
     INFRA_TEMPLATES,
     VERSION,
-    CoreEnvironment,
+    Environment,
     of,
     reference,
     running_cluster,
@@ -45,30 +45,30 @@ def machine_set(replicas: int, name: str = "ms", **spec: Any) -> Document:
     }
 
 
-async def started(plane: CoreEnvironment, replicas: int, **spec: Any) -> MachineSet:
+async def started(plane: Environment, replicas: int, **spec: Any) -> MachineSet:
     await running_cluster(plane)
     await plane.create(*templates(), machine_set(replicas, **spec))
     await grown(plane)
     return await found(plane)
 
 
-async def grown(plane: CoreEnvironment) -> None:
+async def grown(plane: Environment) -> None:
     await plane.settle()
     await plane.boot_all()
     await plane.settle()
 
 
-async def found(plane: CoreEnvironment) -> MachineSet:
+async def found(plane: Environment) -> MachineSet:
     value = await plane.story.get(MachineSet, "ms")
     assert value is not None
     return value
 
 
-async def names(plane: CoreEnvironment) -> list[str]:
+async def names(plane: Environment) -> list[str]:
     return [machine.metadata.name for machine in await plane.story.all(Machine)]
 
 
-async def test_a_set_is_labelled_for_its_cluster_and_keeps_its_size(plane: CoreEnvironment) -> None:
+async def test_a_set_is_labelled_for_its_cluster_and_keeps_its_size(plane: Environment) -> None:
     machine_set = await started(plane, 2, machineNaming={"template": "x-{{ .random }}"})
     assert [owner_reference.kind for owner_reference in machine_set.metadata.owner_references] == [
         "Cluster"
@@ -84,7 +84,7 @@ async def test_a_set_is_labelled_for_its_cluster_and_keeps_its_size(plane: CoreE
 
 
 async def test_the_scale_subresource_sets_the_number_and_the_annotation_the_machines(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     await started(plane, 3)
     chosen = (await names(plane))[2]
@@ -101,7 +101,7 @@ async def test_the_scale_subresource_sets_the_number_and_the_annotation_the_mach
     assert {"SuccessfulCreate", "SuccessfulDelete"} <= reasons
 
 
-async def test_a_machine_without_a_controller_is_adopted(plane: CoreEnvironment) -> None:
+async def test_a_machine_without_a_controller_is_adopted(plane: Environment) -> None:
     await started(plane, 1)
     labels = (await plane.story.all(Machine))[0].metadata.labels
     await plane.create(
@@ -132,7 +132,7 @@ async def test_a_machine_without_a_controller_is_adopted(plane: CoreEnvironment)
 
 
 async def test_a_set_without_its_template_reports_it_and_creates_no_machines(
-    plane: CoreEnvironment,
+    plane: Environment,
 ) -> None:
     await started(plane, 1)
     await plane.client.delete(INFRA_TEMPLATES, Key("default", "md"))
@@ -155,7 +155,7 @@ async def test_a_set_without_its_template_reports_it_and_creates_no_machines(
     assert len(await names(plane)) == 2
 
 
-async def test_machines_that_take_long_to_go_are_named_in_time(plane: CoreEnvironment) -> None:
+async def test_machines_that_take_long_to_go_are_named_in_time(plane: Environment) -> None:
     await started(plane, 1)
     (name,) = await names(plane)
     patch = {"metadata": {"finalizers": ["example.com/slow"]}}
@@ -173,7 +173,7 @@ async def test_machines_that_take_long_to_go_are_named_in_time(plane: CoreEnviro
     )
 
 
-async def test_a_paused_set_does_nothing(plane: CoreEnvironment) -> None:
+async def test_a_paused_set_does_nothing(plane: Environment) -> None:
     await started(plane, 1)
     annotations = {"cluster.x-k8s.io/paused": ""}
     patch = {"metadata": {"annotations": annotations}, "spec": {"replicas": 3}}
@@ -190,7 +190,7 @@ async def test_a_paused_set_does_nothing(plane: CoreEnvironment) -> None:
     assert len(await names(plane)) == 3
 
 
-async def test_a_settled_set_is_not_written(plane: CoreEnvironment) -> None:
+async def test_a_settled_set_is_not_written(plane: Environment) -> None:
     await started(plane, 3)
     await plane.settle(15)  # until its Machines are not young any more
     before = len(plane.controllers.writes)
@@ -199,7 +199,7 @@ async def test_a_settled_set_is_not_written(plane: CoreEnvironment) -> None:
     assert plane.controllers.writes[before:] == []
 
 
-async def test_a_deleted_set_deletes_its_machines(plane: CoreEnvironment) -> None:
+async def test_a_deleted_set_deletes_its_machines(plane: Environment) -> None:
     await started(plane, 2)
     await plane.client.delete(MachineSet, Key("default", "ms"))
     await plane.settle(20)
@@ -208,15 +208,13 @@ async def test_a_deleted_set_deletes_its_machines(plane: CoreEnvironment) -> Non
     assert not await plane.all(INFRA_MACHINES)
 
 
-async def hold(plane: CoreEnvironment, name: str) -> None:
+async def hold(plane: Environment, name: str) -> None:
     """Keep the infrastructure of a Machine, and so the Machine, when it is deleted."""
     patch = {"metadata": {"finalizers": ["example.com/slow"]}}
     await plane.client.patch(INFRA_MACHINES, Key("default", name), patch)
 
 
-async def test_machines_that_are_being_deleted_count_when_it_shrinks(
-    plane: CoreEnvironment,
-) -> None:
+async def test_machines_that_are_being_deleted_count_when_it_shrinks(plane: Environment) -> None:
     await started(plane, 4)
     going = (await names(plane))[2:]
     for name in going:
@@ -237,7 +235,7 @@ async def test_machines_that_are_being_deleted_count_when_it_shrinks(
     assert len(remaining) == 1
 
 
-async def test_machines_of_another_set_are_left_alone(plane: CoreEnvironment) -> None:
+async def test_machines_of_another_set_are_left_alone(plane: Environment) -> None:
     both = {"matchLabels": {"pool": "a"}}
     await started(plane, 2, selector=both)
     await plane.create(machine_set(1, "other", selector=both))
@@ -248,7 +246,7 @@ async def test_machines_of_another_set_are_left_alone(plane: CoreEnvironment) ->
     assert not any(machine.deleting for machine in machines)
 
 
-async def test_a_set_stays_until_its_last_machine_is_deleted(plane: CoreEnvironment) -> None:
+async def test_a_set_stays_until_its_last_machine_is_deleted(plane: Environment) -> None:
     await started(plane, 2)
     slow = (await names(plane))[0]
     await hold(plane, slow)
@@ -261,7 +259,7 @@ async def test_a_set_stays_until_its_last_machine_is_deleted(plane: CoreEnvironm
     assert await plane.story.get(MachineSet, "ms") is None
 
 
-async def test_a_set_gets_its_finalizer_before_it_creates_machines(plane: CoreEnvironment) -> None:
+async def test_a_set_gets_its_finalizer_before_it_creates_machines(plane: Environment) -> None:
     """A deletion in between would leave Machines behind."""
     await started(plane, 1)  # all kinds are watched from now on
     before = len(plane.controllers.writes)
@@ -273,7 +271,7 @@ async def test_a_set_gets_its_finalizer_before_it_creates_machines(plane: CoreEn
     assert own < number
 
 
-async def test_a_set_creates_no_machines_while_creation_is_disabled(plane: CoreEnvironment) -> None:
+async def test_a_set_creates_no_machines_while_creation_is_disabled(plane: Environment) -> None:
     await started(plane, 2)
     annotations = {"cluster.x-k8s.io/disable-machine-create": "true"}
     await plane.story.merge(MachineSet, "ms", {"metadata": {"annotations": annotations}})
