@@ -9,11 +9,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.errors import ConfigError, FileMissing, RepositoryError
 from kapy.clusterctl.repository.releases import Repository
 from kapy.kube.qualified_names import dns_label_errors
-
-from kapy._aio.dataclass import dataclass
 
 
 class ProviderType(Enum):
