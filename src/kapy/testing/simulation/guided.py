@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from kapy.testing.simulation.campaign import undisturbed_run
 from kapy.testing.simulation.forking import Verdict, run_apart
 from kapy.testing.simulation.points import Fault, format_faults, parse_faults
-from kapy.testing.simulation.random_faults import random_faults
+from kapy.testing.simulation.random_faults import UNFENCED, random_faults
 from kapy.testing.simulation.scenarios import SCENARIOS, Scenario, scenario_named
 
 MOST_FAULTS: Final = 6
@@ -90,7 +90,13 @@ class Exploration:
     def _draw(self, scenario: Scenario, seed: int, count: int) -> tuple[Fault, ...]:
         points = undisturbed_run(scenario, seed).points
         seed_of_faults = self._random.getrandbits(32)
-        return random_faults(seed_of_faults, count, points, without=scenario.without)
+        return random_faults(
+            seed_of_faults,
+            count,
+            points,
+            without=scenario.without,
+            unfenced=() if scenario.only_creates else UNFENCED,
+        )
 
     def _changed(self, run: Interesting) -> Interesting:
         """Return a run with one fault more, less, or in place of another one."""

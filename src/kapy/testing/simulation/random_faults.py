@@ -8,12 +8,11 @@ from typing import Final
 
 from kapy.testing.simulation.points import FAULT_KINDS, Fault, Point, PointKind
 
-UNFENCED: Final = {
-    ("second-leader", "infrastructure"),
-    ("second-leader", "provider"),
-}
-"""Faults of managers that are not drawn. Two processes without an election work with a cloud: one
-may create there what the other has just deleted, and no provider can prevent that."""
+UNFENCED: Final = frozenset({("second-leader", "infrastructure"), ("second-leader", "provider")})
+"""Faults of managers that are drawn only where no machine is deleted. Two processes without an
+election work with a cloud: one may create there what the other has just deleted. No provider can
+prevent that: it is told of the deletion too late. Nor may it delete later what it has created for
+an object that is gone, since a move takes objects away whose machines stay."""
 
 
 def random_faults(
@@ -22,18 +21,20 @@ def random_faults(
     points: Mapping[tuple[str, str], int],
     *,
     without: Collection[str] = (),
+    unfenced: Collection[tuple[str, str]] = UNFENCED,
 ) -> tuple[Fault, ...]:
     """Return as many faults as wanted, each at another point.
 
     points: how many points the undisturbed run has, by manager and letter. without: kinds that are
-    not drawn. Each other kind of fault is as likely as any other.
+    not drawn. unfenced: kinds that are not drawn for a manager. Each other kind of fault is as
+    likely as any other.
     """
     random = Random(f"{seed}/faults")
     places = {
         kind: [
             (manager, letter)
             for manager, letter in sorted(points)
-            if PointKind(letter) in FAULT_KINDS[kind].points and (kind, manager) not in UNFENCED
+            if PointKind(letter) in FAULT_KINDS[kind].points and (kind, manager) not in unfenced
         ]
         for kind in sorted(FAULT_KINDS.keys() - set(without))
     }

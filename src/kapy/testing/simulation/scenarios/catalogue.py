@@ -171,8 +171,15 @@ def _names(user: User, *, control_plane: bool) -> list[str]:
 SCENARIOS: Final[Mapping[str, Scenario]] = {
     scenario.name: scenario
     for scenario in (
-        Scenario("create", "A cluster of one control plane machine and one worker.", _create),
-        Scenario("create-class", "A cluster of a ClusterClass.", _create_of_class),
+        Scenario(
+            "create",
+            "A cluster of one control plane machine and one worker.",
+            _create,
+            only_creates=True,
+        ),
+        Scenario(
+            "create-class", "A cluster of a ClusterClass.", _create_of_class, only_creates=True
+        ),
         Scenario("scale-workers", "Workers: 2, 3, 1.", _scale_workers, _plain_1_2),
         Scenario(
             "scale-control-plane", "Control plane: 1, 3, 1.", _scale_control_plane, _plain_1_1
@@ -211,7 +218,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
             "A cluster of two containers.",
             _create,
             seconds=60,
-            share=10,
+            share=4,
             has_containers=True,
         ),
         Scenario(
@@ -220,7 +227,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
             _scale_workers,
             _plain_1_2,
             seconds=60,
-            share=6,
+            share=3,
             has_containers=True,
         ),
         Scenario(
@@ -229,7 +236,6 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
             _delete,
             _plain_1_1,
             seconds=60,
-            share=3,
             has_containers=True,
         ),
         *RESTRAINT,

@@ -19,7 +19,7 @@ class Scenario:
     one point in so many. extension: returns the extension of a run, and opens the gates for it.
     replicas: processes of each manager, of which one leads. control_plane: takes the place of
     kubeadm's. has_containers: whether machines are containers of a simulated engine.
-    without: kinds of fault that are not drawn.
+    without: kinds of fault that are not drawn. only_creates: whether no machine is deleted in it.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Scenario:
     control_plane: ForeignControlPlane | None = None
     has_containers: bool = False
     without: frozenset[str] = frozenset()
+    only_creates: bool = False
 
     @property
     def options(self) -> str:
