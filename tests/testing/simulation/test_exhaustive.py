@@ -1,7 +1,8 @@
 """Every scenario with a fault at every write, and random faults for some time.
 
 `make exhaustive` runs the first, `make soak` both (KAPY_SOAK_SECONDS is how long, KAPY_SEED where
-the seeds begin, KAPY_SOAK_WRITE adds the runs that reach most to the corpus).
+the seeds begin, KAPY_SOAK_WRITE adds the runs that reach most to the corpus). KAPY_EVENTS=1 holds
+back every watch event.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 import pytest
 
 from kapy.testing.simulation import SCENARIOS, exhaustive, random_runs, shrunk
-from kapy.testing.simulation.forking import Selects, always, in_rotation, sample_points
+from kapy.testing.simulation.forking import Selects, always, in_rotation
 from kapy.testing.simulation.guided import read_corpus
 
 CORPUS: Final = Path(__file__).with_name("interesting.txt")
@@ -25,17 +26,20 @@ SECONDS = float(os.environ.get("KAPY_SOAK_SECONDS", "600"))
 WRITES_CORPUS = bool(os.environ.get("KAPY_SOAK_WRITE"))
 SEED = int(os.environ.get("KAPY_SEED", "0"))
 WRITES = ("crash-before", "crash-after", "lost-reply")
-STALE = 15
-"""One event in so many is held back."""
+EVENTS = int(os.environ.get("KAPY_EVENTS", "10"))
+"""One watch event in so many is held back."""
 
 
 def selection(share: int) -> Selects:
     """Return which faults are tried: at a write one of the kinds in turn, or all with `make soak`;
-    and one watch event in so many is held back. share: one such point in so many is tried."""
-    at_writes = always if SOAK else sample_points(in_rotation(WRITES), share)
-    every = STALE if SOAK else STALE * share
+    and one watch event in EVENTS is held back, unless it tells the manager of a write whose reply
+    it has: that changes nothing in its cache. share: one such point in so many is tried."""
+    at_writes = always if SOAK else in_rotation(WRITES, share)
+    every = EVENTS if SOAK else EVENTS * share
     return lambda point, kind: (
-        point.number % every == 4 if kind == "stale" else at_writes(point, kind)
+        not point.is_known and point.number % every == every // 2
+        if kind == "stale"
+        else at_writes(point, kind)
     )
 
 

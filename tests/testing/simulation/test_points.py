@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pytest
 
+from kapy.testing.simulation.forking import in_rotation
 from kapy.testing.simulation.points import (
     FAULT_KINDS,
     BadFault,
@@ -13,7 +16,7 @@ from kapy.testing.simulation.points import (
     format_faults,
     parse_faults,
 )
-from kapy.testing.simulation.random_faults import random_faults
+from kapy.testing.simulation.random_faults import UNFENCED, random_faults
 
 POINTS = {("core", "w"): 40, ("core", "e"): 90, ("infrastructure", "r"): 3, ("core", "k"): 5}
 
@@ -51,6 +54,27 @@ def test_random_faults_are_those_of_their_seed() -> None:
     for fault in first:
         assert PointKind(fault.point.letter) in FAULT_KINDS[fault.kind].points
         assert 1 <= fault.point.number <= POINTS[fault.point.manager, fault.point.letter]
+
+
+@pytest.mark.parametrize("share", [1, 2, 3, 4, 6, 16])
+def test_all_kinds_take_turns_at_one_point_in_so_many(share: int) -> None:
+    kinds = ("crash-before", "crash-after", "lost-reply")
+    selects = in_rotation(kinds, share)
+    points = [Point("core", "w", number) for number in range(1, 12 * share + 1)]
+    tried = [kind for point in points for kind in kinds if selects(point, kind)]
+    assert len(tried) == 12
+    assert {kind: tried.count(kind) for kind in kinds} == dict.fromkeys(kinds, 4)
+
+
+@pytest.mark.parametrize("unfenced", [UNFENCED, ()])
+def test_a_second_process_of_the_infrastructure_is_drawn_where_nothing_is_deleted(
+    unfenced: Collection[tuple[str, str]],
+) -> None:
+    points = {("infrastructure", "w"): 400}
+    faults = random_faults(0, 200, points, unfenced=unfenced)
+    kinds = {fault.kind for fault in faults}
+    assert ("second-leader" in kinds) == (not unfenced)
+    assert "crash-after" in kinds
 
 
 def test_there_are_never_more_faults_than_points() -> None:

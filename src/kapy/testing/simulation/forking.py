@@ -46,14 +46,11 @@ def always(_: Point, __: str) -> bool:
     return True
 
 
-def in_rotation(kinds: Sequence[str]) -> Selects:
-    """Return a selection of one of the kinds at every point, in turn."""
-    return lambda point, kind: kinds[point.number % len(kinds)] == kind
-
-
-def sample_points(selects: Selects, share: int) -> Selects:
-    """Return a selection of one point in `share`."""
-    return lambda point, kind: point.number % share == share // 2 and selects(point, kind)
+def in_rotation(kinds: Sequence[str], share: int = 1) -> Selects:
+    """Return a selection of one of the kinds at one point in `share`, in turn."""
+    return lambda point, kind: (
+        point.number % share == share // 2 and kinds[point.number // share % len(kinds)] == kind
+    )
 
 
 @dataclass(slots=True)

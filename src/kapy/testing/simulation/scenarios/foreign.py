@@ -89,7 +89,6 @@ FOREIGN: Final = (
         "A foreign control plane of Machines: 1, 3, 1.",
         _scale_stack,
         _stack,
-        share=2,
         control_plane=STACKS,
     ),
     Scenario(
@@ -97,7 +96,7 @@ FOREIGN: Final = (
         "Another minor version of a foreign control plane of three Machines.",
         _upgrade_stack,
         _stack_3_0,
-        share=4,
+        share=2,
         control_plane=STACKS,
     ),
     Scenario(
@@ -118,7 +117,6 @@ FOREIGN: Final = (
         "Workers of a control plane without Machines: 1, 3, 1.",
         _scale_service,
         _service,
-        share=2,
         control_plane=SERVICES,
     ),
     Scenario(
@@ -126,7 +124,6 @@ FOREIGN: Final = (
         "Another minor version of a control plane without Machines.",
         _upgrade_service,
         _service,
-        share=2,
         control_plane=SERVICES,
     ),
     Scenario(

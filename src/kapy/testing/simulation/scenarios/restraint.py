@@ -133,7 +133,7 @@ RESTRAINT: Final = (
         _grow_and_heal,
         _healing_1_2,
         90,
-        share=12,
+        share=8,
         replicas=2,
     ),
     Scenario(
