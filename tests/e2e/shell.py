@@ -15,6 +15,7 @@ from typing import Any
 from click.testing import CliRunner
 
 from kapy.cli.root import run
+from tests.fork_server.client import shims
 from tests.waiting import LIMIT
 
 PATIENCE = LIMIT
@@ -24,15 +25,18 @@ PATIENCE = LIMIT
 class Shell:
     """A person at home: nothing outside of `home` is read or written.
 
-    more: environment variables of one's own.
+    more: environment variables of one's own. forks: `kapy` is a fork of a process that has imported
+    it, which takes a tenth of the time; False for tests of the real start.
     """
 
     home: Path
     more: Mapping[str, str] = field(default_factory=dict)
+    forks: bool = True
 
     @property
     def environ(self) -> dict[str, str]:
-        own = Path(sys.executable).parent
+        own = str(Path(sys.executable).parent)
+        path = [str(shims()), own] if self.forks else [own]
         variables = {
             name: value for name, value in os.environ.items() if not name.startswith("KUBE")
         }
@@ -40,7 +44,7 @@ class Shell:
             **variables,
             "HOME": str(self.home),
             "KAPY_HOME": str(self.home / "kapy"),
-            "PATH": f"{own}{os.pathsep}{os.environ['PATH']}",
+            "PATH": os.pathsep.join([*path, os.environ["PATH"]]),
             **self.more,
         }
 

@@ -27,6 +27,9 @@ ON_A_QUICKSTART = (
 )
 """These take for granted that a quickstart's plane runs. README deletes its cluster at last."""
 
+TRUE_START = "docs/tutorial/first-cluster.md"
+"""Its commands are processes that Python starts; those of the others are forks."""
+
 DOCUMENT_TIMEOUT = 5 * PATIENCE
 """Seconds for all commands of a document; each of them has its own limits."""
 AT_THE_END = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT"
@@ -45,7 +48,8 @@ def blocks(document: str, *, make: bool = False) -> list[str]:
 @pytest.mark.sockets
 @pytest.mark.parametrize("document", ALONE)
 def test_the_commands_of_a_document_work(document: str, tmp_path: Path) -> None:
-    shell, commands = Shell(tmp_path), "\n".join(blocks(document))
+    shell = Shell(tmp_path, forks=document != TRUE_START)
+    commands = "\n".join(blocks(document))
     try:
         follow(shell, commands)
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -36,6 +35,7 @@ from kapy.sdk import Provider
 from kapy.testing.cloud.application import Application
 from kapy.testing.cloud.cloud import Cloud
 from tests.e2e.test_documents import ROOT
+from tests.fork_server.client import python
 from tests.real.servers import free_port
 from tests.waiting import LIMIT
 
@@ -107,7 +107,7 @@ async def installed(at: Place, folder: Path) -> None:
     config.write_text(dump({"providers": [provider]}))
     command = ["init", "--infrastructure", "nimbus:v0.1.0", "--kubeconfig", str(kubeconfig)]
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "kapy.cli.main", "--config", str(config), *command),
+        *(python(), "-m", "kapy.cli.main", "--config", str(config), *command),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )

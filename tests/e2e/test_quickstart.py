@@ -31,7 +31,8 @@ def shell(tmp_path: Path) -> Shell:
 
 
 @pytest.mark.sockets
-def test_quickstart_ends_with_an_available_cluster(shell: Shell) -> None:
+def test_quickstart_ends_with_an_available_cluster(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, forks=False)
     out = shell.ok("kapy", "quickstart", "--exit", "--port", "0")
     lines = out.splitlines()
     assert "\x1b" not in out
