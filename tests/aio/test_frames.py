@@ -95,3 +95,16 @@ async def test_data_sent_before_the_end_arrives_and_later_frames_are_dropped() -
         assert receiver.frames == [(1, 1, b"last")]
         sender.send(1, 2, b"nowhere")
         await sender.drain()
+
+
+async def test_there_is_room_once_the_peer_has_read() -> None:
+    here, there = socket.socketpair()
+    there.settimeout(0)
+    async with End().at(here) as sender:
+        await sender.wait_for_room(0)
+        sender.send(1, 1, bytes(32 << 20))
+        waiting = asyncio.get_running_loop().create_task(sender.wait_for_room(1 << 20))
+        await asyncio.sleep(0.1)
+        assert not waiting.done()
+        async with End().at(there), asyncio.timeout(PATIENCE):
+            await waiting

@@ -33,6 +33,7 @@ class Frames(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._rest = b""
         self._parts: list[bytes] = []
+        self._size = 0  # of the parts
         self._writable = asyncio.Event()
         self._writable.set()
 
@@ -54,6 +55,7 @@ class Frames(asyncio.Protocol):
         if not self._parts:
             asyncio.get_running_loop().call_soon(self._flush)
         self._parts += (_HEAD.pack(len(payload), kind, number), payload)
+        self._size += _HEAD.size + len(payload)
 
     @property
     def backlog(self) -> int:
@@ -63,6 +65,13 @@ class Frames(asyncio.Protocol):
     async def drain(self) -> None:
         """Wait until the peer has read most of what was sent, or the connection has ended."""
         await self._writable.wait()
+
+    async def wait_for_room(self, most: int) -> None:
+        """Wait until at most so many bytes wait for the peer, or the connection has ended."""
+        while self._transport is not None and self.backlog + self._size > most:
+            if self._writable.is_set():  # the rest is written after this step
+                await asyncio.sleep(0)
+            await self._writable.wait()
 
     def close(self) -> None:
         """Send what waits, and close."""
@@ -76,7 +85,7 @@ class Frames(asyncio.Protocol):
             self._transport.abort()
 
     def _flush(self) -> None:
-        parts, self._parts = self._parts, []
+        parts, self._parts, self._size = self._parts, [], 0
         if self._transport is not None and parts:
             self._transport.write(b"".join(parts))
 

@@ -34,7 +34,7 @@ class Beside:
         self.delivers = True
         self.forwarded: list[str] = []
         self.whole = Application(server, Authenticator(TOKENS))
-        self._requests = ForwardedRequests(self.whole, self._send_to_replica)
+        self._requests = ForwardedRequests(self.whole, self._send_to_replica, _no_wait)
         self.forwarder = Forwarder(self._send_to_writer, _no_wait)
 
     async def open(self, **options: Any) -> Calls:

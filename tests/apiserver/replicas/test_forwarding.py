@@ -22,11 +22,13 @@ class Pair:
     """A forwarder, and an application that answers what it forwards."""
 
     def __init__(self, application: Any) -> None:
-        self.requests = ForwardedRequests(application, self._back)
+        self.requests = ForwardedRequests(application, self._back, self._wait_for_room)
         self.forwarder = Forwarder(self._forth, self._drain)
         self.sent: list[MutableMapping[str, Any]] = []
         self.reads = asyncio.Event()
         self.reads.set()
+        self.room = asyncio.Event()
+        self.room.set()
         self.aborted = False
         self.stream: Any = None
         self.head = b""
@@ -39,6 +41,9 @@ class Pair:
 
     async def _drain(self) -> None:
         await asyncio.sleep(0)
+
+    async def _wait_for_room(self) -> None:
+        await self.room.wait()
 
     async def call(self, receive: Any, *headers: tuple[bytes, bytes], peer: Any = None) -> bytes:
         state = {"peer": peer, "abort": self._abort, "hand_over": self._hand_over}
@@ -253,6 +258,66 @@ async def test_an_upgraded_connection_carries_bytes_both_ways() -> None:
         assert (wire.written, wire.paused) == (b"HELLO", False)
         pair.stream.connection_lost(None)
         await Upper.ended.wait()
+
+
+async def test_responses_wait_while_much_waits_for_the_other_process() -> None:
+    pair = Pair(echo)
+    pair.room.clear()
+    async with asyncio.TaskGroup() as group:
+        for _ in range(3):
+            group.create_task(pair.call(parts_of(b"a"), (b"content-length", b"1")))
+        await asyncio.sleep(0.1)
+        assert pair.sent == []
+        pair.room.set()
+    assert len(pair.sent) == 6
+
+
+async def test_an_upgraded_connection_is_not_written_to_while_much_waits() -> None:
+    class Recorder(asyncio.Protocol):
+        transport: Any
+        ended = asyncio.Event()
+        paused = False
+
+        def connection_made(self, transport: Any) -> None:
+            self.transport = transport
+
+        def pause_writing(self) -> None:
+            assert not self.paused
+            self.paused = True
+
+        def resume_writing(self) -> None:
+            assert self.paused
+            self.paused = False
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self.ended.set()
+
+    protocol = Recorder()
+
+    async def upgrade(scope: Any, receive: Any, send: Any) -> None:
+        del receive, send
+        scope["state"]["hand_over"](protocol, b"")
+        await protocol.ended.wait()
+
+    pair = Pair(upgrade)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(pair.call(parts_of()))
+        await asyncio.sleep(0.1)
+        pair.room.clear()
+        protocol.transport.write(b"a")
+        protocol.transport.write(b"b")
+        await asyncio.sleep(0.1)
+        assert protocol.paused
+        pair.stream.pause_writing()  # the client reads nothing either
+        await asyncio.sleep(0.1)
+        pair.room.set()
+        await asyncio.sleep(0.1)
+        assert protocol.paused
+        pair.stream.resume_writing()
+        await asyncio.sleep(0.1)
+        assert not protocol.paused
+        pair.stream.connection_lost(None)
+        await protocol.ended.wait()
 
 
 async def test_identities_in_headers_are_ignored() -> None:

@@ -69,6 +69,26 @@ async def test_a_process_that_does_not_keep_up_is_ended(
         await until(lambda: at.processes.records[0].state == "running")
 
 
+async def test_many_responses_at_once_do_not_make_a_process_slow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "BACKLOG", 8 << 20)
+    monkeypatch.setattr(pool, "RESPONSES", 1 << 20)
+    async with served(tmp_path, 1) as at, at.session() as session:
+        large = {**config_map("large"), "data": {"x": "y" * 900_000}}
+        assert (await at.call("POST", CONFIG_MAPS, large))[0] == 201
+        headers = {"Impersonate-User": "other", "Impersonate-Group": "system:masters"}
+
+        async def read() -> int:  # impersonation is the plane's
+            url = f"{at.url}{CONFIG_MAPS}/large"
+            async with session.get(url, headers=headers) as reply:
+                return len(await reply.read())
+
+        sizes = await asyncio.gather(*(read() for _ in range(60)))
+        assert min(sizes) > 900_000
+        assert at.processes.records[0].restarts == 0
+
+
 async def test_a_shutdown_ends_watches_and_processes(tmp_path: Path) -> None:
     async with served(tmp_path) as at, at.session() as session:
         pids = at.pids

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -35,11 +36,19 @@ class Application(Protocol):
 
 
 class ForwardedRequests:
-    """The requests of one process. send: sends a message to it."""
+    """The requests of one process. send: sends a message to it. wait_for_room: waits while much
+    waits for it, so that responses do not pile up for a process that only has many of them.
+    """
 
-    def __init__(self, application: Application, send: SendFrame) -> None:
+    def __init__(
+        self,
+        application: Application,
+        send: SendFrame,
+        wait_for_room: Callable[[], Awaitable[None]],
+    ) -> None:
         self._application = application
         self._send = send
+        self._wait_for_room = wait_for_room
         self._exchanges: dict[int, _Exchange] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -50,7 +59,9 @@ class ForwardedRequests:
             if exchange is not None:
                 exchange.take(kind, content)
             return
-        exchange = self._exchanges[number] = _Exchange(number, read_request(content), self._send)
+        request = read_request(content)
+        exchange = _Exchange(number, request, self._send, self._wait_for_room)
+        self._exchanges[number] = exchange
         task = asyncio.get_running_loop().create_task(self._answer(number, exchange))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -78,10 +89,17 @@ class ForwardedRequests:
 class _Exchange:
     """One request and its response, in the process that answers it."""
 
-    def __init__(self, number: int, request: ForwardedRequest, send: SendFrame) -> None:
+    def __init__(
+        self,
+        number: int,
+        request: ForwardedRequest,
+        send: SendFrame,
+        wait_for_room: Callable[[], Awaitable[None]],
+    ) -> None:
         self._number = number
         self._request = request
         self._send = send
+        self._wait_for_room = wait_for_room
         self._parts: deque[tuple[bytes, bool]] = deque([(request.body, request.more)])
         self._news = asyncio.Event()
         self._start: Message | None = None
@@ -147,6 +165,9 @@ class _Exchange:
             body, more = b"", True
         else:
             body, more = message.get("body", b""), message.get("more_body", False)
+        await self._wait_for_room()
+        if self._is_gone:
+            return
         start, self._start = self._start, None
         if start is not None:
             response = ForwardedResponse(start["status"], list(start["headers"]), body, more)
@@ -177,7 +198,7 @@ class _Exchange:
 
     def _hand_over(self, protocol: asyncio.Protocol, head: bytes) -> None:
         self._send(ForwardedMessage.UPGRADE, self._number, head)
-        self._stream = _ForwardedStream(self._number, self._send, protocol)
+        self._stream = _ForwardedStream(self._number, self._send, protocol, self._wait_for_room)
         protocol.connection_made(self._stream)
 
 
@@ -192,14 +213,25 @@ def _has_length(message: Message) -> bool:
 
 
 class _ForwardedStream(asyncio.Transport):
-    """A client's connection after an upgrade, as a transport of the protocol that uses it."""
+    """A client's connection after an upgrade, as a transport of the protocol that uses it.
 
-    def __init__(self, number: int, send: SendFrame, protocol: asyncio.Protocol) -> None:
+    The protocol writes while neither the client nor the process between has enough to read.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        send: SendFrame,
+        protocol: asyncio.Protocol,
+        wait_for_room: Callable[[], Awaitable[None]],
+    ) -> None:
         super().__init__()
         self._number = number
         self._send = send
         self._protocol: Any = protocol
-        self._is_closing = False
+        self._wait_for_room = wait_for_room
+        self._waiting: asyncio.Task[None] | None = None
+        self._is_client_slow = self._is_paused = self._is_closing = False
 
     def take(self, kind: int, content: bytes) -> None:
         """Handle a message of the process that has the client."""
@@ -209,15 +241,18 @@ class _ForwardedStream(asyncio.Transport):
             return
         elif kind == ForwardedMessage.DATA:
             self._protocol.data_received(content)
-        elif kind == ForwardedMessage.PAUSE:
-            self._protocol.pause_writing()
-        elif kind == ForwardedMessage.RESUME:
-            self._protocol.resume_writing()
+        elif kind in (ForwardedMessage.PAUSE, ForwardedMessage.RESUME):
+            self._is_client_slow = kind == ForwardedMessage.PAUSE
+            self._update_writing()
 
     def write(self, data: Any) -> None:
         """Send bytes to the client."""
-        if not self._is_closing:
-            self._send(ForwardedMessage.DATA, self._number, bytes(data))
+        if self._is_closing:
+            return
+        self._send(ForwardedMessage.DATA, self._number, bytes(data))
+        if self._waiting is None:
+            self._waiting = asyncio.get_running_loop().create_task(self._wait())
+            self._update_writing()
 
     def pause_reading(self) -> None:
         """Let the client wait."""
@@ -259,8 +294,25 @@ class _ForwardedStream(asyncio.Transport):
         result: asyncio.BaseProtocol = self._protocol
         return result
 
+    async def _wait(self) -> None:
+        await self._wait_for_room()
+        self._waiting = None
+        self._update_writing()
+
+    def _update_writing(self) -> None:
+        is_paused = self._is_client_slow or self._waiting is not None
+        if is_paused == self._is_paused or self._is_closing:
+            return
+        self._is_paused = is_paused
+        if is_paused:
+            self._protocol.pause_writing()
+        else:
+            self._protocol.resume_writing()
+
     def _lose(self) -> None:
         self._is_closing = True
+        if self._waiting is not None:
+            self._waiting.cancel()
         protocol, self._protocol = self._protocol, _Nobody()
         protocol.connection_lost(None)
 

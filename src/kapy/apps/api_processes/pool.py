@@ -55,6 +55,8 @@ COMMAND: Final = (sys.executable, "-m", "kapy.cli.api_process")
 BACKLOG: Final = 64 * 1024 * 1024
 """The most bytes that wait for a process that does not read. One that is slower is ended: it starts
 again with the content of the store."""
+RESPONSES: Final = 8 * 1024 * 1024
+"""The bytes that wait for a process from which on responses to its clients wait, too."""
 STOP_SECONDS: Final = GRACE + 2.0
 """Seconds that the processes have to stop: those of their requests in flight, and some."""
 
@@ -244,7 +246,7 @@ class _Link:
         self._config = config
         self._feed = settings.feed
         self._notice = notice
-        self._requests = ForwardedRequests(settings.application, self._send)
+        self._requests = ForwardedRequests(settings.application, self._send, self._wait_for_room)
         self._copying: asyncio.Task[None] | None = None
 
     def receive(self, kind: int, number: int, content: bytes) -> None:
@@ -297,6 +299,10 @@ class _Link:
     async def _drain(self) -> None:
         if self.frames is not None:
             await self.frames.drain()
+
+    async def _wait_for_room(self) -> None:
+        if self.frames is not None:
+            await self.frames.wait_for_room(RESPONSES)
 
 
 @asynccontextmanager
