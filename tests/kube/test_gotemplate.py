@@ -6,6 +6,7 @@ import pytest
 
 from kapy.kube import sprig_volatile
 from kapy.kube.gotemplate import BadTemplate, CannotRender, NotDeterministic, parse
+from kapy.kube.sprig import functions_in
 from kapy.kube.template_work import FULL, MAX_VALUE, QUICK, Work
 
 DATA = {"name": "c", "sizes": [1.0, 2.5], "big": 1e6, "on": True}
@@ -220,3 +221,22 @@ def test_a_missing_variable_is_nil_or_an_empty_map_for_functions(template: str, 
 def test_map_functions_refuse_other_values(template: str) -> None:
     with pytest.raises(CannotRender):
         parse(template, sprig=True).render({"null": None}, work=Work(FULL))
+
+
+@pytest.mark.parametrize(
+    ("text", "functions"),
+    [
+        ("{{ .cluster.name }}-{{- $v.upper -}}", set()),
+        ('a: "{{ range $k, $v := .keys }}{{ $k }}={{ $v }},{{ end }}now={{ .last }}"', set()),
+        ("{{ if and (eq .a .b) (not .c) }}upper{{ else }}lower{{ end }}", set()),
+        ("{{ .a | upper }}", {"upper"}),
+        ("{{upper .a}}", {"upper"}),
+        ('{{ "}}" | upper }}', {"upper"}),
+        ("{{ `}}` | upper }}", {"upper"}),
+        ("{{/* }} */}}{{ upper .a }}", {"upper"}),
+        ("{{ .a {{ upper .b }}", {"upper"}),
+        ("{{ slice .a 1 }}", {"slice"}),
+    ],
+)
+def test_functions_of_sprig_are_those_that_a_template_calls(text: str, functions: set[str]) -> None:
+    assert set(functions_in(text)) == functions

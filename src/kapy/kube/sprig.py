@@ -40,6 +40,16 @@ _MAPS: Final[Mapping[str, slice]] = {
 """The arguments of functions that must be maps: a missing variable is an empty one."""
 _MUTATING: Final = pattern(r"\b(?:set|unset|merge|mergeOverwrite|mustMerge|mustMergeOverwrite)\b")
 _NAME: Final = pattern(r"\w+")
+_ACTION: Final = pattern(r"(?s)\{\{(.*?)\}\}")
+_PLAIN_ACTION: Final = pattern(r"[\s\w.$,:=|()-]*")
+_LANGUAGE: Final = "|".join(
+    (
+        *("range", "end", "if", "else", "with", "break", "continue", "nil", "true", "false"),
+        *("and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "len", "index"),
+    )
+)
+"""Keywords and functions of the language itself."""
+_UNQUALIFIED: Final = pattern(rf"(?<![\w.$])(?!(?:{_LANGUAGE})\b)[^\W\d]")
 _PRODUCING: Final = ("repeat", "until", "untilStep", "seq")
 _DECIMAL: Final = pattern(r"([-+]?\d*)\.\d*")
 
@@ -56,8 +66,22 @@ def volatile_functions(functions: Iterable[str]) -> tuple[str, ...]:
 
 def functions_in(template: str) -> dict[str, Function]:
     """Return the functions that a template may call; gotpl inspects each one at every render."""
+    if not _may_call(template):
+        return {}
     all_functions = functions()
     return {name: all_functions[name] for name in _NAME.findall(template) if name in all_functions}
+
+
+def _may_call(template: str) -> bool:
+    """Report whether a template may call a function of sprig.
+
+    Without a call, gotpl's functions of sprig, which take as long as gotpl itself, are not
+    imported. Actions with quotes are not looked into, because a text may have the end of an action.
+    """
+    actions = _ACTION.findall(template)
+    return any(
+        not _PLAIN_ACTION.fullmatch(action) or _UNQUALIFIED.search(action) for action in actions
+    ) or len(actions) != template.count("{{")
 
 
 @cache

@@ -13,7 +13,7 @@ from kapy.kube.go_literals import go_quoted
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _ESCAPE: Final = re.compile(r"%(?![0-9a-fA-F]{2}).{0,2}")
-_NOT_IN_HOST: Final = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:\[\]<>\"%\x80-\U0010ffff]")
+_NOT_IN_HOST: Final = re.compile(r"[\x00- #/?@\\^`{-}\x7f]")
 _PORT: Final = re.compile(r"(?::[0-9]*)?")
 
 

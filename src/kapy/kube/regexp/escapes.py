@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_SAFE: Final = re.compile(r"[A-Za-z0-9 _/,:;=@%&~\x80-\U0010ffff]+")
-_OTHER: Final = re.compile(r"[^A-Za-z0-9 _/,:;=@%&~\x80-\U0010ffff]")
+# Sets without characters above ASCII: compiling a range of all of Unicode takes milliseconds.
+_SPECIAL: Final = r"\x00-\x1f!-$'-+\-.<>?\[-^`{-}\x7f"
+_SAFE: Final = re.compile(f"[^{_SPECIAL}]+")
+_OTHER: Final = re.compile(f"[{_SPECIAL}]")
 _CONTROLS: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _OCTAL: Final = re.compile(r"\\(?:[1-7](?=[0-7])|0)[0-7]{0,2}")
 _HEX: Final = "0123456789abcdefABCDEF"

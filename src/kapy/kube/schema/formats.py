@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from datetime import date
+from functools import cache
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
@@ -24,8 +25,11 @@ def format_of(name: str) -> Format | None:
 
 
 def _pattern(text: str, flags: int = 0) -> Format:
-    compiled = re.compile(text, re.ASCII | flags)
-    return lambda value: compiled.fullmatch(value) is not None
+    @cache
+    def compiled() -> re.Pattern[str]:
+        return re.compile(text, re.ASCII | flags)
+
+    return lambda value: compiled().fullmatch(value) is not None
 
 
 _DATE_TIME: Final = re.compile(
