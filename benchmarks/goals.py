@@ -195,6 +195,15 @@ GOALS: Final = (
             Figure("extensions", f"{hook}, {where}", "per_s", f"{hook} {{}}/s in {processes}")
             for hook in ("Discovery", "GeneratePatches")
             for where, processes in (("kapy, 2 processes", "two"), ("kapy", "one"))
+        )
+        + tuple(
+            Figure(
+                "extensions",
+                f"{hook}, kapy, 2 processes",
+                "per_s_own_cores",
+                f"{hook} {{}}/s in two with cores of their own",
+            )
+            for hook in ("Discovery", "GeneratePatches")
         ),
     ),
 )

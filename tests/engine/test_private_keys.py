@@ -10,7 +10,7 @@ from itertools import count
 import pytest
 
 from kapy.engine import private_keys
-from kapy.engine.private_keys import PrivateKeyPool
+from kapy.engine.private_keys import MOST_SPARE, PrivateKeyPool
 from kapy.kube.pki import Algorithm
 
 
@@ -53,6 +53,40 @@ async def test_a_reserve_is_filled_and_refilled_and_no_key_is_given_twice(
         assert len(new_keys) == 6
         rest = [await source.new() for _ in range(5)]
     assert len({*first, *rest}) == 8
+
+
+async def test_as_many_keys_are_kept_ready_as_were_wanted_at_once(new_keys: list[bytes]) -> None:
+    async with running(PrivateKeyPool(spare=3)) as source:
+        for _ in range(20):
+            await source.new()
+        await asyncio.sleep(1)
+        before = len(new_keys)
+        burst = [await source.new() for _ in range(20)]
+        assert len(new_keys) == before
+        assert len(set(burst)) == 20
+        targets = []
+        for _ in range(4):  # one key at a time is wanted from here on
+            await asyncio.sleep(1)
+            await source.new()
+            targets.append(source.target)
+        assert targets == [20, 10, 5, 3]
+
+
+async def test_the_keys_that_are_kept_ready_are_limited(new_keys: list[bytes]) -> None:
+    async with running(PrivateKeyPool(spare=3)) as source:
+        for _ in range(MOST_SPARE + 100):
+            await source.new()
+        made = len(new_keys)
+        await asyncio.sleep(1)
+        assert len(new_keys) - made == MOST_SPARE
+
+
+async def test_a_program_without_spare_keys_keeps_none_after_a_burst(new_keys: list[bytes]) -> None:
+    async with running(PrivateKeyPool()) as source:
+        for _ in range(20):
+            await source.new()
+        await asyncio.sleep(1)
+    assert len(new_keys) == 20
 
 
 async def test_only_the_usual_keys_are_kept_ready(new_keys: list[bytes]) -> None:

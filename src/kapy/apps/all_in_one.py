@@ -48,6 +48,7 @@ from kapy.apps.workers.plane import PlaneProcesses
 from kapy.client.client import Client
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.engine.idle_packing import pack_idle_objects
+from kapy.engine.private_keys import SPARE_KEYS
 from kapy.engine.runtime import Runtime
 from kapy.kube.http import ADMIN, Reply, Request, Transport, User
 from kapy.remote.cluster_cache import ClusterCache
@@ -66,8 +67,6 @@ CONTROLLERS: Final = User(
     ("system:serviceaccounts", "system:serviceaccounts:kapy-system", "system:authenticated"),
 )
 """The user name of controllers at the API server; `controller_rights` limits their rights."""
-PREGENERATED_KEYS: Final = 10
-"""The number of spare RSA keys, enough for two clusters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +249,7 @@ def _build_runtime(
         options=settings.controllers.manager,
     )
     if settings.serving is not None:  # a user may create a cluster at any moment
-        runtime.private_keys.spare = PREGENERATED_KEYS
+        runtime.private_keys.spare = SPARE_KEYS
     _serve_metrics(server, runtime)
     _add_health_checks(server, runtime)
     return runtime

@@ -2,7 +2,9 @@
 
 An RSA key takes tens of milliseconds of a core, and a cluster needs five. They are generated in
 low-priority threads, so that many new clusters do not starve the event loop, and a program may keep
-some spare keys that are generated while it is idle. No key is returned twice.
+some spare keys that are generated while it is idle. There are as many of them as were wanted at
+once before, so that a fleet that creates many clusters finds the keys of the next ones ready. Spare
+keys are in memory only: they are never stored, and end with the process. No key is returned twice.
 """
 
 from __future__ import annotations
@@ -20,16 +22,22 @@ from kapy.kube.pki import Algorithm, new_key
 COSTLY: Final[frozenset[Algorithm]] = frozenset(("RSA-2048", "RSA-3072", "RSA-4096"))
 USUAL: Final[Algorithm] = "RSA-2048"
 NICENESS: Final = 10
+SPARE_KEYS: Final = 10
+"""Spare keys of a program that creates clusters for its users at any moment."""
+MOST_SPARE: Final = 500
+"""Spare keys after many were wanted at once: those of a hundred clusters, 1 MB, 15 s of a core."""
 
 
 class PrivateKeyPool:
     """Generates private keys. spare: how many keys of the usual algorithm are kept ready while
-    `run` runs.
+    `run` runs, at least; 0 for none.
     """
 
     def __init__(self, spare: int = 0) -> None:
         self.spare = spare
         self._ready: deque[bytes] = deque()
+        self._taken = 0
+        self._wanted_before = 0
         self._wanted = asyncio.Event()
         self._under_way = 0
         self._idle = asyncio.Event()
@@ -39,9 +47,11 @@ class PrivateKeyPool:
         """Return a new key as PEM."""
         if algorithm not in COSTLY:
             return new_key(algorithm)
-        if algorithm == USUAL and self._ready:
+        if algorithm == USUAL:
+            self._taken += 1
             self._wanted.set()
-            return self._ready.popleft()
+            if self._ready:
+                return self._ready.popleft()
         self._under_way += 1
         self._idle.clear()
         try:
@@ -51,11 +61,21 @@ class PrivateKeyPool:
             if not self._under_way:
                 self._idle.set()
 
+    @property
+    def target(self) -> int:
+        """How many keys are kept ready: as many as were wanted at once, within limits."""
+        if not self.spare:
+            return 0
+        return max(self.spare, min(max(self._taken, self._wanted_before), MOST_SPARE))
+
     async def run(self) -> None:
         """Keep the spare keys ready, with lower priority than requests; until cancelled."""
         try:
             while True:
-                if len(self._ready) >= self.spare:
+                if len(self._ready) >= self.target:
+                    # What was wanted at once counts for less with each time that less is wanted.
+                    self._wanted_before = max(self._taken, self._wanted_before // 2)
+                    self._taken = 0
                     self._wanted.clear()
                     await self._wanted.wait()
                 elif self._under_way:

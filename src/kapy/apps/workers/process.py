@@ -35,6 +35,7 @@ from kapy.apps.workers.targets import (
 from kapy.client.client import Client
 from kapy.engine.idle_packing import pack_idle_objects
 from kapy.engine.leadership import Fenced, first_error
+from kapy.engine.private_keys import SPARE_KEYS
 from kapy.engine.runtime import Runtime
 from kapy.engine.shards import Shards
 from kapy.kube import Key
@@ -136,6 +137,8 @@ class Worker:
         )
         runtime.shards, runtime.leader_gate = shards, shards.run_as_member
         runtime.metrics.add(shards)
+        if config.sockets:  # as in the plane's process
+            runtime.private_keys.spare = SPARE_KEYS
         cluster_cache = ClusterCache(runtime, dial=self._clusters.dial)
         self._trigger_probe = cluster_cache.trigger_probe
         clients = extension_clients(
