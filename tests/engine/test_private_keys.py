@@ -76,9 +76,9 @@ async def test_the_keys_that_are_kept_ready_are_limited(new_keys: list[bytes]) -
     async with running(PrivateKeyPool(spare=3)) as source:
         for _ in range(MOST_SPARE + 100):
             await source.new()
-        made = len(new_keys)
+        before = len(new_keys)
         await asyncio.sleep(1)
-        assert len(new_keys) - made == MOST_SPARE
+        assert len(new_keys) - before == MOST_SPARE
 
 
 async def test_a_program_without_spare_keys_keeps_none_after_a_burst(new_keys: list[bytes]) -> None:

@@ -29,8 +29,8 @@ MOST_SPARE: Final = 500
 
 
 class PrivateKeyPool:
-    """Generates private keys. spare: how many keys of the usual algorithm are kept ready while
-    `run` runs, at least; 0 for none.
+    """Generates private keys. spare: the least number of keys of the usual algorithm that are
+    kept ready while `run` runs; 0 for none.
     """
 
     def __init__(self, spare: int = 0) -> None:
@@ -63,7 +63,7 @@ class PrivateKeyPool:
 
     @property
     def target(self) -> int:
-        """How many keys are kept ready: as many as were wanted at once, within limits."""
+        """The number of keys to keep ready: as many as were wanted at once, within limits."""
         if not self.spare:
             return 0
         return max(self.spare, min(max(self._taken, self._wanted_before), MOST_SPARE))
@@ -73,7 +73,7 @@ class PrivateKeyPool:
         try:
             while True:
                 if len(self._ready) >= self.target:
-                    # What was wanted at once counts for less with each time that less is wanted.
+                    # An earlier burst counts for half with each time that less is wanted.
                     self._wanted_before = max(self._taken, self._wanted_before // 2)
                     self._taken = 0
                     self._wanted.clear()
