@@ -108,3 +108,58 @@ async def test_there_is_room_once_the_peer_has_read() -> None:
         assert not waiting.done()
         async with End().at(there), asyncio.timeout(PATIENCE):
             await waiting
+
+
+class Writes(asyncio.Transport):
+    """A transport that keeps what is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.all: list[bytes] = []
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.all.append(bytes(data))
+
+
+def opened() -> tuple[Frames, Writes]:
+    frames, writes = Frames(lambda *_: None, lambda: None), Writes()
+    frames.connection_made(writes)
+    return frames, writes
+
+
+@pytest.mark.parametrize(("steps", "number"), [(0, 1), (1, 1), (5, 2)])
+async def test_frames_of_consecutive_steps_are_one_write(steps: int, number: int) -> None:
+    frames, writes = opened()
+    frames.send(1, 1, b"a")
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    frames.send(1, 2, b"b")
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert len(writes.all) == number
+
+
+async def test_a_frame_that_may_wait_goes_with_the_next_one() -> None:
+    frames, writes = opened()
+    frames.send_later(1, 1, b"a")
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert writes.all == []
+    frames.send(1, 2, b"b")
+    frames.send_later(1, 3, b"c")
+    async with asyncio.timeout(PATIENCE):
+        while not writes.all:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+    assert [part[-1:] for part in writes.all] == [b"c"]
+    assert writes.all[0].count(b"\0\0\0\1\1") == 3
+
+
+async def test_a_frame_that_may_wait_goes_soon_or_when_it_is_asked_for() -> None:
+    frames, writes = opened()
+    frames.send_later(1, 1, b"a")
+    frames.flush()
+    assert len(writes.all) == 1
+    frames.send_later(1, 2, b"b")
+    async with asyncio.timeout(PATIENCE):
+        while len(writes.all) < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)

@@ -1,7 +1,8 @@
 """Frames over a stream socket between two processes of this program.
 
-A frame has a kind, a number and a payload. Frames that are sent in one step of the event loop go
-out in one write, and many arrive in one read: a system call costs more than a small frame.
+A frame has a kind, a number and a payload. Frames that are sent in two consecutive steps of the
+event loop go out in one write, and many arrive in one read: a system call that wakes another
+process costs more than a small frame. Two steps, because what a step wakes answers in the next one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from contextlib import suppress
 from typing import Final
 
 _HEAD: Final = struct.Struct(">IBI")
+LATER_SECONDS: Final = 0.002
+"""Seconds that a frame waits for others at most."""
 _BUFFER: Final = 4 << 20
 """Bytes that the kernel may keep for one direction, as far as it permits."""
 
@@ -34,6 +37,8 @@ class Frames(asyncio.Protocol):
         self._rest = b""
         self._parts: list[bytes] = []
         self._size = 0  # of the parts
+        self._is_due = False
+        self._timer: asyncio.TimerHandle | None = None
         self._writable = asyncio.Event()
         self._writable.set()
 
@@ -52,10 +57,24 @@ class Frames(asyncio.Protocol):
         """Send a frame. Nothing is sent when the connection has ended."""
         if self._transport is None:
             return
-        if not self._parts:
-            asyncio.get_running_loop().call_soon(self._flush)
         self._parts += (_HEAD.pack(len(payload), kind, number), payload)
         self._size += _HEAD.size + len(payload)
+        if not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self._flush_soon)
+
+    def send_later(self, kind: int, number: int, payload: bytes) -> None:
+        """Send a frame together with the next one, or after `LATER_SECONDS`."""
+        if self._transport is None:
+            return
+        self._parts += (_HEAD.pack(len(payload), kind, number), payload)
+        self._size += _HEAD.size + len(payload)
+        if not self._is_due and self._timer is None:
+            # A timer, since nothing tells that no other frame follows.
+            self._timer = asyncio.get_running_loop().call_later(LATER_SECONDS, self.flush)
+
+    def _flush_soon(self) -> None:
+        asyncio.get_running_loop().call_soon(self.flush)
 
     @property
     def backlog(self) -> int:
@@ -69,14 +88,15 @@ class Frames(asyncio.Protocol):
     async def wait_for_room(self, most: int) -> None:
         """Wait until at most so many bytes wait for the peer, or the connection has ended."""
         while self._transport is not None and self.backlog + self._size > most:
-            if self._writable.is_set():  # the rest is written after this step
+            self.flush()
+            if self._writable.is_set():
                 await asyncio.sleep(0)
             await self._writable.wait()
 
     def close(self) -> None:
         """Send what waits, and close."""
         if self._transport is not None:
-            self._flush()
+            self.flush()
             self._transport.close()
 
     def abort(self) -> None:
@@ -84,7 +104,12 @@ class Frames(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Send at once what waits for other frames."""
+        self._is_due = False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         parts, self._parts, self._size = self._parts, [], 0
         if self._transport is not None and parts:
             self._transport.write(b"".join(parts))

@@ -29,7 +29,8 @@ class Beside:
     def __init__(self, server: Server, feed: ReplicaFeed, committed: SharedRevision) -> None:
         self.writer = server
         self.feed = feed
-        self.store = ReplicaStore(committed)
+        self.hurries = 0
+        self.store = ReplicaStore(committed, self._hurry)
         self.waiting: deque[Callable[[], None]] = deque()
         self.delivers = True
         self.forwarded: list[str] = []
@@ -58,6 +59,9 @@ class Beside:
 
     def replicate(self, kind: int, content: bytes) -> None:
         self._put(lambda: self.store.receive(kind, content))
+
+    def _hurry(self) -> None:
+        self.hurries += 1
 
     async def _forward(self, scope: Any, receive: Any, send: Any) -> None:
         self.forwarded.append(f"{scope['method']} {scope['path']}")

@@ -79,12 +79,15 @@ def _revision(document: Any) -> int:
 async def test_a_read_waits_for_a_write_that_another_process_has_acknowledged() -> None:
     async with replicated() as (asking, (beside,)):
         replica = await beside.open()
+        await replica.call("GET", CONFIG_MAPS)
+        assert beside.hurries == 0
         beside.delivers = False
         await asking.create(CONFIG_MAPS, config_map("a"))
         async with asyncio.TaskGroup() as group:
             reading = group.create_task(replica.call("GET", f"{CONFIG_MAPS}/a"))
             await asyncio.sleep(CATCH_UP_SECONDS / 2)
             assert not reading.done()
+            assert beside.hurries == 1
             beside.deliver()
         assert reading.result().status == 200
         assert beside.forwarded == []

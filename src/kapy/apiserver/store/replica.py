@@ -32,11 +32,14 @@ Send = Callable[[int, bytes], None]
 
 
 class ReplicaMessage:
-    """The kinds of messages."""
+    """The kinds of messages: parts of the content, its end, a write. HURRY goes in the other
+    direction: a read waits for a write.
+    """
 
     ROWS: Final = 16
     COMPLETE: Final = 17
     WRITE: Final = 18
+    HURRY: Final = 19
 
 
 class _Row(msgspec.Struct, array_like=True):
@@ -127,13 +130,15 @@ class ReplicaStore(Store):
     """A store that applies the messages of a `ReplicaFeed`, and refuses other writes.
 
     committed: the newest revision of the original. complete: set when the content has arrived.
+    hurry: called when a read waits for a write, which may wait for others on its way.
     """
 
-    __slots__ = ("_committed", "_waiting", "complete")
+    __slots__ = ("_committed", "_hurry", "_waiting", "complete")
 
-    def __init__(self, committed: SharedRevision) -> None:
+    def __init__(self, committed: SharedRevision, hurry: Callable[[], None]) -> None:
         super().__init__()
         self._committed = committed
+        self._hurry = hurry
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self.complete = asyncio.Event()
 
@@ -186,6 +191,7 @@ class ReplicaStore(Store):
         future = asyncio.get_running_loop().create_future()
         entry = (revision, id(future), future)
         insort(self._waiting, entry)
+        self._hurry()
         try:
             async with asyncio.timeout(seconds):
                 await future

@@ -25,7 +25,7 @@ from kapy.apiserver.serving.acceptor import bind_sockets
 from kapy.apiserver.serving.forwarded_requests import ForwardedRequests
 from kapy.apiserver.serving.forwarding_messages import ForwardedMessage
 from kapy.apiserver.serving.listener import GRACE
-from kapy.apiserver.store.replica import ReplicaFeed
+from kapy.apiserver.store.replica import ReplicaFeed, ReplicaMessage
 from kapy.apiserver.store.shared_revision import SharedRevision
 from kapy.apps.api_processes.configuration import (
     AUDITED,
@@ -253,8 +253,10 @@ class _Link:
         """Handle a message of the process."""
         if kind >= ForwardedMessage.REQUEST:
             self._requests.receive(kind, number, content)
-        else:
+        elif kind != ReplicaMessage.HURRY:
             self.channel.receive(kind, number, content)
+        elif self.frames is not None:
+            self.frames.flush()
 
     def lose(self) -> None:
         """Handle the end of the connection."""
@@ -285,13 +287,21 @@ class _Link:
             self._notice(name, value)
 
     def _replicate(self, kind: int, content: bytes) -> None:
-        self._send(kind, 0, content)
+        """Send a message to the replica; a write goes with the next response, or with others."""
+        frames = self.frames
+        if frames is not None and kind == ReplicaMessage.WRITE and not self.is_slow.is_set():
+            frames.send_later(kind, 0, content)
+            self._check_backlog(frames)
+        else:
+            self._send(kind, 0, content)
 
     def _send(self, kind: int, number: int, content: bytes) -> None:
         frames = self.frames
-        if frames is None or self.is_slow.is_set():
-            return
-        frames.send(kind, number, content)
+        if frames is not None and not self.is_slow.is_set():
+            frames.send(kind, number, content)
+            self._check_backlog(frames)
+
+    def _check_backlog(self, frames: Frames) -> None:
         if frames.backlog > BACKLOG:
             self.is_slow.set()
             self._feed.remove(self._replicate)

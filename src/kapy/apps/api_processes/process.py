@@ -71,7 +71,7 @@ class ApiProcess:
     """One API process. server: answers reads, None before the start."""
 
     def __init__(self, committed: SharedRevision) -> None:
-        self.store = ReplicaStore(committed)
+        self.store = ReplicaStore(committed, self._hurry)
         self.channel = Channel(self._answer, self._take_notice)
         self.forwarder = Forwarder(self._send, self._drain)
         self.server: Server | None = None
@@ -163,6 +163,9 @@ class ApiProcess:
     def _send(self, kind: int, number: int, content: bytes) -> None:
         if self._frames is not None:
             self._frames.send(kind, number, content)
+
+    def _hurry(self) -> None:
+        self._send(ReplicaMessage.HURRY, 0, b"")
 
     async def _drain(self) -> None:
         if self._frames is not None:
