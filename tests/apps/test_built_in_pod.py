@@ -27,12 +27,13 @@ MUCH = bytes(range(256)) * 4096
 
 @asynccontextmanager
 async def served(
-    folder: Path, controlling: ControllerConfig | None = None
+    folder: Path, controlling: ControllerConfig | None = None, *, api_processes: int = 0
 ) -> AsyncIterator[ManagementPlane]:
     settings = Settings(
         serving=Serving(port=0, pki=folder / "pki"),
         inventory=True,
         controllers=controlling or ControllerConfig(),
+        api_processes=api_processes,
     )
     async with management_plane(settings, clock=system_clock) as plane:
         yield plane
@@ -59,8 +60,11 @@ async def said(stream: ByteStream, length: int) -> bytes:
     return content
 
 
-async def test_a_port_of_the_pod_is_the_port_of_a_cluster(tmp_path: Path) -> None:
-    async with served(tmp_path) as plane, echo() as port:
+@pytest.mark.parametrize("api_processes", [0, 1])
+async def test_a_port_of_the_pod_is_the_port_of_a_cluster(
+    tmp_path: Path, api_processes: int
+) -> None:
+    async with served(tmp_path, api_processes=api_processes) as plane, echo() as port:
         assert plane.kubeconfig is not None
         clusters = InMemoryClusters(clock=system_clock)
         clusters.open(Key("default", "blue"), "blue", Endpoint("127.0.0.1", port))

@@ -222,7 +222,8 @@ async def test_the_end_of_the_other_process_closes_connections() -> None:
         await calling
     assert pair.aborted
     pair.aborted = False
-    await pair.call(parts_of())  # and none is opened later
+    async with asyncio.timeout(1):
+        await pair.call(parts_of())  # and none is opened later
     assert pair.aborted
 
 
