@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import goals, large_fleet, page, published
+from benchmarks.machine_load import QUIET_PERCENT, OtherWork, measure_other_work
 from benchmarks.published import Entries
-from benchmarks.quietness import QUIET_PERCENT, Surroundings, surroundings
 from benchmarks.report import table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -58,11 +58,11 @@ def main() -> int:
     return int(len(entries) < len(chosen))
 
 
-def _repeat(name: str, number: int) -> list[tuple[list[dict[str, Any]], Surroundings]]:
+def _repeat(name: str, number: int) -> list[tuple[list[dict[str, Any]], OtherWork]]:
     """Run a scenario several times, until one run fails."""
-    runs: list[tuple[list[dict[str, Any]], Surroundings]] = []
+    runs: list[tuple[list[dict[str, Any]], OtherWork]] = []
     for _ in range(number):
-        with surroundings() as others:
+        with measure_other_work() as others:
             rows = _run(name)
         if rows is None:
             print(f"{name}: FAILED", flush=True)

@@ -166,7 +166,7 @@ GOALS: Final = (
         (
             Figure(HTTPS, "GET, HTTPS, disk", "per_s", "GET {}/s"),
             Figure(HTTPS, "CREATE, HTTPS, disk", "per_s", "CREATE {}/s"),
-            Figure("api-server-crowds", "1000 watchers of 100 changes", "per_s", "{} events/s"),
+            Figure("api-server-watchers", "1000 watchers of 100 changes", "per_s", "{} events/s"),
         ),
     ),
     Goal(

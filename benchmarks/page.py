@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import goals, published
+from benchmarks.machine_load import QUIET_PERCENT
 from benchmarks.published import FIGURES, ROOT, Entries
-from benchmarks.quietness import QUIET_PERCENT
 from benchmarks.report import DETAILS
 from benchmarks.upstream import figures
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, TypeAlias
 
-from benchmarks.quietness import Surroundings
+from benchmarks.machine_load import OtherWork
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 FIGURES: Final = ROOT / "docs" / "reference" / "benchmarks.json"
@@ -39,7 +39,7 @@ def write(entries: Mapping[str, Mapping[str, Any]]) -> None:
     FIGURES.write_text(json.dumps(dict(sorted(entries.items())), indent=1) + "\n")
 
 
-def entry(runs: Sequence[tuple[list[Row], Surroundings]]) -> dict[str, Any]:
+def entry(runs: Sequence[tuple[list[Row], OtherWork]]) -> dict[str, Any]:
     """Return the entry of a scenario that ran one or more times."""
     return {
         "machine": machine(),

@@ -53,7 +53,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "api-server-in-process": api_server.in_process,
     "api-server-https": api_server.over_https,
     "api-server-https-2-api-processes": api_server.over_https_by_processes,
-    "api-server-crowds": many_watchers.measure,
+    "api-server-watchers": many_watchers.measure,
     "store-memory": storage.memory,
     "store-start": storage.start,
     "kinds": kinds.documents,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks import goals, page, published
-from benchmarks.quietness import QUIET_PERCENT
+from benchmarks.machine_load import QUIET_PERCENT
 from benchmarks.scenarios import SCENARIOS
 
 

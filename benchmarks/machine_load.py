@@ -19,7 +19,7 @@ _IDLE: Final = (3, 4)
 
 
 @dataclass
-class Surroundings:
+class OtherWork:
     """Other work during a run. percent: of all cores; None where the system does not tell."""
 
     percent: float | None = None
@@ -27,9 +27,9 @@ class Surroundings:
 
 
 @contextmanager
-def surroundings() -> Iterator[Surroundings]:
+def measure_other_work() -> Iterator[OtherWork]:
     """Measure the other work of the machine while processes of ours run in the block."""
-    result = Surroundings()
+    result = OtherWork()
     began, busy, own = time.monotonic(), _busy_seconds(), _own_seconds()
     try:
         yield result
