@@ -11,8 +11,12 @@ from typing import Any
 
 import pytest
 
+from kapy._aio.clock import system_clock
+from kapy.apiserver.store.shared_revision import SharedRevision
 from kapy.apps.api_processes import pool
+from kapy.apps.api_processes.process import ApiProcess
 from kapy.apps.settings import AuditLog
+from kapy.kube.errors import Unreachable
 from tests.apiserver.requester import CONFIG_MAPS, config_map
 from tests.apps.api_processes.serving import served
 from tests.apps.workers.test_processes import has_ended, needs_proc, plane, wait_for_end
@@ -138,6 +142,22 @@ async def test_metrics_have_the_name_of_the_process(tmp_path: Path) -> None:
         assert len(listed) == 1
         assert 'process="api-1"' in listed[0]
         assert not any("apiserver_storage_objects" in line and "api-1" in line for line in lines)
+
+
+async def test_a_part_of_the_content_is_not_served() -> None:
+    process = ApiProcess(SharedRevision.create())
+    async with asyncio.TaskGroup() as group:
+        loading = group.create_task(refused_load(process))
+        await asyncio.sleep(0)
+        process._lose()
+    assert loading.result() == "the plane has ended the connection before its content was here"
+
+
+async def refused_load(process: ApiProcess) -> str:
+    config: Any = None
+    with pytest.raises(Unreachable) as refused:
+        await process.load(config, system_clock)
+    return str(refused.value)
 
 
 async def test_connections_wait_while_the_only_process_starts_again(tmp_path: Path) -> None:

@@ -104,9 +104,13 @@ class ApiProcess:
         return decode(reply.body)
 
     async def load(self, config: ApiProcessConfig, clock: Clock) -> ReplicaApplication:
-        """Take the content of the store; return the application that serves it."""
+        """Take the content of the store; return the application that serves it. Raises
+        Unreachable.
+        """
         self.channel.notify(REPLICATE, 0)
         await self.store.complete.wait()
+        if self._stop.is_set():
+            raise Unreachable("the plane has ended the connection before its content was here")
         server = self.server = Server.on_replica(
             self.store,
             clock=clock,
