@@ -107,7 +107,7 @@ EXTENSION_HOOKS: Final = tuple(
     Scenario(name, text, play, prepare, seconds, extension=holding_extension, share=share)
     for name, text, play, prepare, seconds, share in (
         ("hooks-create", "An extension holds up a creation.", _held_create, _discover, 60, 3),
-        ("hooks-upgrade", "An extension holds up an upgrade.", _held_upgrade, _held_class, 120, 1),
+        ("hooks-upgrade", "An extension holds up an upgrade.", _held_upgrade, _held_class, 120, 2),
         ("hooks-delete", "An extension holds up a deletion.", _held_delete, _held_class, 60, 1),
         ("in-place", "Workers are updated in place.", _in_place, _plain_1_2, 60, 1),
         (
