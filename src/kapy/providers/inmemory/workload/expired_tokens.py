@@ -9,6 +9,7 @@ import asyncio
 from base64 import b64decode
 from binascii import Error as BadBase64
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Final
 
 from kapy.api.times import moment
@@ -23,22 +24,40 @@ _TYPE: Final = "bootstrap.kubernetes.io/token"
 
 
 class TokenCleaner:
-    """Deletes the expired bootstrap tokens of one workload cluster."""
+    """Deletes the expired bootstrap tokens of one workload cluster. It reads all tokens only when
+    one has expired, since each new worker has a token of its own.
+    """
 
-    __slots__ = ("_is_due", "_server")
+    __slots__ = ("_ends", "_first", "_is_due", "_server")
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._is_due = False
+        self._ends: dict[str, datetime] = {}  # by the name of a token
+        self._first: datetime | None = None  # no token ends before this
         server.store.listeners.append(self._on_write)
 
     def _on_write(self, event: WriteEvent) -> None:
-        if event.change != "ADDED" or event.table != _SECRETS or self._is_due:
+        if event.table != _SECRETS or event.namespace != _SYSTEM:
             return
-        if event.document.get("type") == _TYPE and any(self._expired()):
+        end = _expiration(event.document) if event.document.get("type") == _TYPE else ""
+        if event.change == "DELETED" or not end:
+            self._ends.pop(event.name, None)
+            return
+        self._ends[event.name] = moment(end)
+        self._first = min(moment(end), self._first or moment(end))
+        if event.change == "ADDED" and not self._is_due and self._has_expired():
             self._is_due = True
             # A listener of the store does not write.
             asyncio.get_running_loop().call_soon(self._delete)
+
+    def _has_expired(self) -> bool:
+        """Return whether a token has expired."""
+        now = self._server.context.clock()
+        if self._first is None or self._first > now:
+            return False
+        self._first = min(self._ends.values(), default=None)
+        return self._first is not None and self._first <= now
 
     def _delete(self) -> None:
         self._is_due = False
