@@ -105,6 +105,7 @@ class _Mappers:
 
     def __init__(self, runtime: Runtime) -> None:
         self._clusters = runtime.cache.informer(Cluster.RESOURCE)
+        self._control_planes = runtime.cache.informer(KubeadmControlPlane.RESOURCE)
         self._owners = owner_keys(_OWNER)
 
     def of_key(self, cluster: Key) -> Iterable[Key]:
@@ -124,13 +125,22 @@ class _Mappers:
         yield from self._owners(change)
         document = change.document
         is_nobodys = _is_of_control_plane(document) and is_adoptable(document)
-        if change.new is None or is_nobodys:
+        if is_nobodys:
             yield from self._of_cluster_of(document)
+        elif change.new is None:
+            yield from self._deleted_with(document)
 
     def of_pool(self, change: Change) -> Iterable[Key]:
         """Map a deleted MachinePool to the control plane, whose deletion may wait for the last
         pool."""
-        return self._of_cluster_of(change.document) if change.new is None else ()
+        return self._deleted_with(change.document) if change.new is None else ()
+
+    def _deleted_with(self, document: Document) -> Iterable[Key]:
+        """Return the control plane of an object's cluster if it is being deleted."""
+        for key in self._of_cluster_of(document):
+            control_plane = self._control_planes.raw(key)
+            if control_plane is None or control_plane["metadata"].get("deletionTimestamp"):
+                yield key
 
     def _of_cluster_of(self, document: Document) -> Iterable[Key]:
         namespace, name = document["metadata"]["namespace"], document["spec"]["clusterName"]
