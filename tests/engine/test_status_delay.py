@@ -134,6 +134,13 @@ def test_any_other_change_is_written_at_once(before: Document, after: Document) 
     assert StatusDelay().wait(draft_of(before, after), NOW) is DONE
 
 
+@pytest.mark.parametrize("counters", [set[str](), {"phase"}])
+def test_counters_that_no_controller_waits_for_are_delayed(counters: set[str]) -> None:
+    before, after = {**STATUS, "phase": "Pending"}, {**OTHER_WORDS, "phase": "Running"}
+    wait = StatusDelay(counters).wait(draft_of(before, after), NOW)
+    assert (wait is not DONE) == bool(counters)
+
+
 def test_a_change_of_the_spec_is_written_with_the_message() -> None:
     draft = draft_of(STATUS, OTHER_WORDS)
     draft.object.spec.provider_id = "p"

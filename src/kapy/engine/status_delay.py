@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from kapy.api.names import ConditionType as T
+from kapy.api.names_v1beta1 import V1Beta1Type
 from kapy.engine.draft import Draft
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Document, Key
@@ -27,9 +28,14 @@ AGGREGATED: Final = frozenset(
         T.CONTROL_PLANE_MACHINES_UP_TO_DATE,
         T.WORKER_MACHINES_READY,
         T.WORKER_MACHINES_UP_TO_DATE,
+        T.SCALING_UP,
+        T.SCALING_DOWN,
+        V1Beta1Type.RESIZED,
+        V1Beta1Type.MACHINE_SET_READY,
     }
 )
-"""Conditions that summarize conditions of other objects; counters say the same, and sooner."""
+"""Conditions that summarize conditions of other objects, or compare counters; counters say the
+same, and sooner."""
 NO_COUNTERS: Final[Set[str]] = frozenset()
 _FIRST_REPORT: Final = frozenset(
     {"conditions", "deprecated", "observedGeneration", "phase", "lastUpdated"}

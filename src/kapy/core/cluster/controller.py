@@ -58,7 +58,9 @@ def add_to(
         has_delete_hooks=gates.runtime_sdk and gates.cluster_topology,
     )
     clusters = runtime.cache.informer(objects.clusters.resource)
-    controller = Controller("cluster", ClusterReconciler(dependencies).reconcile)
+    controller = Controller(
+        "cluster", ClusterReconciler(dependencies).reconcile, requeue_on_own_writes=False
+    )
     unhurried = debounce_for(clusters)
     controller.watch(clusters, on_create_or_delete)
     controller.watch(clusters, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)

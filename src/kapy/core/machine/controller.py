@@ -63,7 +63,9 @@ def add_to(
         grace=grace,
         updates=updates,
     )
-    controller = Controller("machine", MachineReconciler(dependencies).reconcile)
+    controller = Controller(
+        "machine", MachineReconciler(dependencies).reconcile, requeue_on_own_writes=False
+    )
     dependencies.controller = controller
     controller.watch(objects.machines, on_create_or_delete)
     controller.watch(objects.machines, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)

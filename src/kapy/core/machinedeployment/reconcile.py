@@ -148,6 +148,7 @@ class MachineDeploymentReconciler(Reconciler[MachineDeployment, MachineDeploymen
             "updatedReplicas",
             "unavailableReplicas",
             "versions",
+            "phase",  # it compares counters
         }
     )
 

@@ -52,7 +52,9 @@ def add_to(
     )
     mapping = _Mapping(runtime, objects)
     controller = dependencies.controller = Controller(
-        "machineset", MachineSetReconciler(dependencies).reconcile
+        "machineset",
+        MachineSetReconciler(dependencies).reconcile,
+        requeue_on_own_writes=False,
     )
     controller.watch(objects.machine_sets, on_create_or_delete)
     controller.watch(objects.machine_sets, unblocking_only(on_update), debounce=STATUS_DEBOUNCE)
