@@ -183,8 +183,8 @@ DELETION: Final = (
     Mutation(
         "a Machine goes although its infrastructure is still there",
         "core/machine/deletion.py",
-        'f"Waiting for {kind} to be deleted")\n    return DONE',
-        'f"Waiting for {kind} to be deleted")\n    return None',
+        'f"Waiting for {ref.kind} to be deleted")\n    return DONE',
+        'f"Waiting for {ref.kind} to be deleted")\n    return None',
         MACHINES,
     ),
 )
@@ -259,8 +259,8 @@ RESOURCE_SETS: Final = (
     Mutation(
         "an empty selector selects every Cluster",
         "core/clusterresourceset/reconcile.py",
-        "    if selector.everything:\n        return\n",
-        "",
+        "    if selector.everything or cluster[",
+        "    if cluster[",
         ("tests/core/clusterresourceset/test_decisions.py",),
     ),
     Mutation(
@@ -290,8 +290,8 @@ OWNERS: Final = (
     Mutation(
         "a binding whose owners were removed stays without",
         "core/clusterresourceset/controller.py",
-        "if old is None or new is None or _owners(old) == _owners(new):",
-        "if True:",
+        "is_repaired = old is not None and new is not None and _owners(old) != _owners(new)",
+        "is_repaired = False",
         SETS,
     ),
     Mutation(

@@ -54,9 +54,10 @@ MACHINE_SETS: Final = (
     Mutation(
         "a scale-down deletes Machines beyond those that are being deleted",
         "core/machineset/replicas.py",
-        "deletion_order(scope.machines or [], order, scope.now)[:count]:",
-        "[\n        one for one in deletion_order(scope.machines or [], order, scope.now)"
-        " if not one.deleting\n    ][:count]:",
+        "deletion_order(machines, order, scope.now, healthy=scope.groups)[:count]:",
+        "[\n        machine"
+        " for machine in deletion_order(machines, order, scope.now, healthy=scope.groups)"
+        " if not machine.deleting\n    ][:count]:",
         SETS,
     ),
     Mutation(
@@ -83,8 +84,8 @@ MACHINE_SETS: Final = (
     Mutation(
         "a MachineSet takes Machines of another controller",
         "core/machineset/machines.py",
-        "if not item.selected or item.controller not in (None, machine_set.metadata.uid):",
-        "if not item.selected:",
+        "if item.controller == uid and item.selected]",
+        "if item.controller and item.selected]",
         SETS,
     ),
     Mutation(

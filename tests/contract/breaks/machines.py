@@ -120,7 +120,7 @@ MACHINES: Final = (
     Break(
         "a Machine is Available at once",
         "core/machine/status.py",
-        "    if remaining <= timedelta(0):",
+        "    if not least or remaining <= timedelta(0):",
         "    if True:",
         {
             f"{_MACHINES}::test_min_ready_seconds_delay_availability": (
