@@ -10,7 +10,7 @@ import pytest
 from kapy.apiserver.store.watch_cache import WatchCache
 from tests.apiserver.network_client import Calls
 from tests.apiserver.replicas.beside import Beside, replicated
-from tests.apiserver.requester import CONFIG_MAPS, GIZMOS, config_map, gizmo
+from tests.apiserver.requester import CONFIG_MAPS, CRDS, GIZMO, GIZMOS, config_map, gizmo
 
 TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
@@ -47,6 +47,7 @@ READS: list[tuple[str, Any]] = [
     ("/apis/nowhere.dev/v1", {}),
     ("/openapi/v3/apis/example.dev/v1", {}),
     ("/openapi/v3/nowhere", {}),
+    ("/openapi/v3", {}),
     ("/version", {}),
     ("/healthz", {}),
     ("/readyz/nothing", {}),
@@ -121,6 +122,36 @@ async def test_a_new_kind_and_its_end_are_seen_at_once() -> None:
         await asking.delete(path)
         assert (await replica.call("GET", GIZMOS)).status == 404
         assert (await replica.call("GET", "/apis/example.dev")).status == 404
+
+
+async def test_discovery_has_one_order_and_one_hash_in_all_processes() -> None:
+    def definition(group: str, **properties: Any) -> Any:
+        schema = {"openAPIV3Schema": {"type": "object", "properties": properties}}
+        version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+        changed = {"group": group, "versions": [version]}
+        return {
+            **GIZMO,
+            "metadata": {"name": f"gizmos.{group}"},
+            "spec": {**GIZMO["spec"], "names": {"plural": "gizmos", "kind": "Gizmo"}, **changed},
+        }
+
+    async def hashes(calls: Calls) -> Any:
+        return (await calls.call("GET", "/openapi/v3")).body["paths"]
+
+    path, integer = "apis/early.dev/v1", {"type": "integer"}
+    async with replicated() as (asking, (beside,)):
+        await asking.create(CRDS, definition("early.dev"))  # after example.dev
+        replica, server = await beside.open(), Calls(asking.server)
+        before = await hashes(server)
+        for calls in (replica, server):
+            groups = (await calls.call("GET", "/apis")).body["groups"]
+            assert [group["name"] for group in groups[-2:]] == ["early.dev", "example.dev"]
+            assert await hashes(calls) == before
+        spec = definition("early.dev", size=integer)["spec"]
+        await asking.merge(f"{CRDS}/gizmos.early.dev", {"spec": spec})
+        after = await hashes(replica)
+        assert after == await hashes(server)
+        assert {name for name in after if after[name] != before[name]} == {path}
 
 
 async def test_a_default_of_a_new_definition_is_in_objects_that_were_stored_before() -> None:

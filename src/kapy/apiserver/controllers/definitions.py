@@ -162,8 +162,10 @@ class DefinitionController:
         server.store.listeners.append(self._on_write)
 
     def _update_registry(self) -> None:
-        server = self._server
-        server.registry.set_custom(kind for kinds in self._served.values() for kind in kinds)
+        kinds = [kind for kinds in self._served.values() for kind in kinds]
+        # By group as kube-apiserver, and so in the same order in each process.
+        kinds.sort(key=lambda kind: (kind.resource.group, kind.table))
+        self._server.registry.set_custom(kinds)
 
     def _on_write(self, event: WriteEvent) -> None:
         if event.table == DEFINITIONS:

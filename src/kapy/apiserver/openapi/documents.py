@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from kapy import __version__
 from kapy.apiserver.openapi.descriptions import FIELDS, KINDS, WORDS
 from kapy.apiserver.openapi.paths import META, add_paths, ref
 from kapy.apiserver.resources.kind import Kind
@@ -54,14 +55,22 @@ def index(registry: Registry) -> Document:
     paths: Document = {}
     for group, version in pairs:
         path = f"apis/{group}/{version}" if group else f"api/{version}"
-        kinds = [
-            (kind.resource.plural, id(kind))
+        kinds = sorted(
+            _identity(kind)
             for kind in registry
             if (kind.resource.group, kind.resource.version) == (group, version)
-        ]
+        )
         digest = hashlib.sha256(repr(kinds).encode()).hexdigest()[:32].upper()
         paths[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest}"}
     return {"paths": paths}
+
+
+def _identity(kind: Kind) -> tuple[Any, ...]:
+    """Return what the description of a kind depends on; built-in kinds are those of the version."""
+    schema = kind.schema.digest if isinstance(kind.schema, CustomSchema) else __version__
+    resource = kind.resource
+    paths = resource.namespaced, sorted(kind.subresources), sorted(kind.selectable)
+    return resource.plural, resource.kind, kind.list_kind, paths, schema
 
 
 def document(registry: Registry, group: str, version: str) -> Document | None:

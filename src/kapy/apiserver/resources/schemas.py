@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any, Final
+
+import msgspec
 
 from kapy.apiserver.resources.structs import (
     MalformedValue,
@@ -122,7 +125,7 @@ class CustomSchema(ObjectSchema):
     uses few.
     """
 
-    __slots__ = ("_compiled", "_made", "_preserve", "_scale", "openapi")
+    __slots__ = ("_compiled", "_digest", "_made", "_preserve", "_scale", "openapi")
 
     def __init__(
         self,
@@ -136,9 +139,17 @@ class CustomSchema(ObjectSchema):
         super().__init__(make_tracker)
         self.openapi: Document = openapi or {}
         self._compiled = compiled
+        self._digest = b""
         self._made: Structural | None = None
         self._scale = scale
         self._preserve = preserve
+
+    @property
+    def digest(self) -> bytes:
+        """Return a digest of the schema, the same in each process."""
+        if not self._digest:
+            self._digest = hashlib.sha256(msgspec.json.encode(self.openapi)).digest()
+        return self._digest
 
     @property
     def _structural(self) -> Structural:
