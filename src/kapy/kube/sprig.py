@@ -40,7 +40,6 @@ _MAPS: Final[Mapping[str, slice]] = {
 """The arguments of functions that must be maps: a missing variable is an empty one."""
 _MUTATING: Final = pattern(r"\b(?:set|unset|merge|mergeOverwrite|mustMerge|mustMergeOverwrite)\b")
 _NAME: Final = pattern(r"\w+")
-_ACTION: Final = pattern(r"(?s)\{\{(.*?)\}\}")
 _PLAIN_ACTION: Final = pattern(r"[\s\w.$,:=|()-]*")
 _LANGUAGE: Final = "|".join(
     (
@@ -78,10 +77,11 @@ def _may_call(template: str) -> bool:
     Without a call, gotpl's functions of sprig, which take as long as gotpl itself, are not
     imported. Actions with quotes are not looked into, because a text may have the end of an action.
     """
-    actions = _ACTION.findall(template)
-    return any(
-        not _PLAIN_ACTION.fullmatch(action) or _UNQUALIFIED.search(action) for action in actions
-    ) or len(actions) != template.count("{{")
+    for part in template.split("{{")[1:]:
+        action, end, _ = part.partition("}}")
+        if not end or not _PLAIN_ACTION.fullmatch(action) or _UNQUALIFIED.search(action):
+            return True
+    return False
 
 
 @cache
