@@ -12,12 +12,13 @@ import click
 
 from kapy.cli.flags import command
 from kapy.kube.digits import has_only_digits
+from kapy.kube.errors import KapyError
 
 if TYPE_CHECKING:
     from kapy.testing.simulation.custom_provider import CustomProvider
     from kapy.testing.simulation.forking import Selects, Verdict
     from kapy.testing.simulation.points import Fault
-    from kapy.testing.simulation.run import Outcome
+    from kapy.testing.simulation.run import Baseline, Outcome
     from kapy.testing.simulation.scenarios import Scenario
 
 FAILED = 1
@@ -100,6 +101,7 @@ def simulate(
     machines. A failing run is reduced to the faults that matter, and told with the
     command that plays it again. The exit code is 1 if a rule is broken.
     """
+    from kapy.testing.simulation.run import BadSimulation
     from kapy.testing.simulation.scenarios import SCENARIOS, scenario_named
 
     if listed:
@@ -116,21 +118,56 @@ def simulate(
     if (trace or until is not None) and len(scenarios) != 1:
         raise click.UsageError("--trace and --until need one --scenario")
     _check_options(faults, every, sample, jobs, trace, until)
-    failures = 0
+    failures = runs = 0
     # The managers' log lines about faults are expected, and not part of the result.
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
         for scenario in scenarios:
             if every:
-                failures += _try_every_point(
+                verdicts = _try_every_point(
                     scenario, seed, every, _selection(managers, sample), jobs
                 )
+                runs += len(verdicts)
+                failures += sum(bool(verdict.violations) for verdict in verdicts)
             else:
                 failures += _play(scenario, seed, faults, managers, trace, until)
+    except BadSimulation as error:
+        if error.outcome is None:
+            raise
+        _tell_undisturbed(scenario, error.outcome, trace)
+        return FAILED
     finally:
         logging.disable(before)
+    if every and not runs:
+        raise KapyError(_no_points(every, managers))
     return FAILED if failures else 0
+
+
+def _no_points(every: str, managers: tuple[str, ...]) -> str:
+    """Return the error of a search without a run."""
+    from kapy.testing.simulation.custom_provider import PROVIDER
+
+    text = f"--every {every}: nothing was tried, as no point takes these faults"
+    if managers != (PROVIDER,):
+        return text
+    return (
+        f"{text}. Requests of a provider to its cloud are points if `add_to` takes "
+        "`kapy.testing.simulation.disturb_cloud(cloud)`"
+    )
+
+
+def _tell_undisturbed(scenario: Scenario, outcome: Outcome, trace: str | None) -> None:
+    """Tell a run that breaks a rule without a fault."""
+    from kapy.testing.simulation.story import story_of
+
+    if trace is not None:
+        _write_trace(trace, outcome)
+    to_stderr = trace == "-"
+    seed, options = outcome.seed, scenario.options
+    _say(f"FAILED {scenario.name}, seed {seed}: no fault", err=to_stderr)
+    story = story_of(scenario.name, seed, (), outcome.violations, outcome.steps, options)
+    _say(story, err=to_stderr)
 
 
 def _check_options(
@@ -244,11 +281,25 @@ def _play(
     said = ", ".join(map(str, chosen)) or "no fault"
     verdict = "ok" if outcome.is_good else "FAILED"
     _say(f"{verdict:7}{scenario.name}, seed {seed}: {said}", err=to_stderr)
+    for fault in outcome.missed:
+        _say(f"       {fault} did not happen: {_points_of(fault, baseline)}", err=to_stderr)
     if outcome.is_good:
         return 0
     failure = shrunk(scenario, seed, Verdict(chosen, outcome.violations))
     _say(failure.story, err=to_stderr)
     return 1
+
+
+def _points_of(fault: Fault, baseline: Baseline) -> str:
+    """Return which points the manager of a fault has."""
+    point = fault.point
+    letters = [
+        f"{letter}1 to {letter}{count}"
+        for (manager, letter), count in sorted(baseline.points.items())
+        if manager == point.manager
+    ]
+    points = f"without faults it has {', '.join(letters) or 'none'}"
+    return f"the run did not reach the point; {points}"
 
 
 def _faults_of(
@@ -265,7 +316,9 @@ def _faults_of(
     return parse_faults(text)
 
 
-def _try_every_point(scenario: Scenario, seed: int, kinds: str, selects: Selects, jobs: int) -> int:
+def _try_every_point(
+    scenario: Scenario, seed: int, kinds: str, selects: Selects, jobs: int
+) -> list[Verdict]:
     from kapy.testing.simulation.campaign import exhaustive, shrunk
     from kapy.testing.simulation.points import fault_kind
 
@@ -275,7 +328,7 @@ def _try_every_point(scenario: Scenario, seed: int, kinds: str, selects: Selects
     _say(f"{scenario.name}, seed {seed}: {len(verdicts)} runs, {len(failing)} failed")
     for verdict in _one_of_each(failing):
         _say(shrunk(scenario, seed, verdict).story)
-    return len(failing)
+    return verdicts
 
 
 def _one_of_each(verdicts: list[Verdict]) -> list[Verdict]:

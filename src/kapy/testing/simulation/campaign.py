@@ -36,7 +36,8 @@ def undisturbed_run(scenario: Scenario, seed: int) -> Baseline:
     outcome = run(scenario, seed)
     if not outcome.is_good or outcome.baseline is None:
         said = "; ".join(map(str, outcome.violations))
-        raise BadSimulation(f"scenario {scenario.name}, seed {seed} fails without a fault: {said}")
+        text = f"scenario {scenario.name}, seed {seed} fails without a fault: {said}"
+        raise BadSimulation(text, outcome)
     return outcome.baseline
 
 

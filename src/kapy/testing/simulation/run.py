@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import partial
@@ -67,12 +68,14 @@ class Baseline:
 
 @dataclass(slots=True)
 class Outcome:
-    """The result of one run. faults: those that happened. seconds: of virtual time. pairs: of
-    faults and states in which they happened."""
+    """The result of one run. faults: those that were planned. missed: those of them whose point
+    the run did not reach. seconds: of virtual time. pairs: of faults and states in which they
+    happened."""
 
     scenario: str
     seed: int
     faults: tuple[Fault, ...] = ()
+    missed: tuple[Fault, ...] = ()
     violations: list[Violation] = field(default_factory=list)
     steps: list[Document] = field(default_factory=list)
     baseline: Baseline | None = None
@@ -134,6 +137,8 @@ def run(
             _play(scenario, seed, decide or planned, baseline, after, until, on_rest, on_begin)
         )
     outcome.faults = tuple(faults)
+    if decide is None:
+        outcome.missed = tuple(fault for fault in faults if fault not in planned.happened)
     return outcome
 
 
@@ -241,8 +246,10 @@ def _judge(world: World, referee: Referee, outcome: Outcome, baseline: Baseline 
     referee.finish()
     work = world.work
     end = end_state(world)
-    cloud = _cloud(world)
+    cloud = world.inventory()
     outcome.baseline = baseline or Baseline(end, work, cloud, world.network.points.counts())
+    if baseline is None:
+        _check_empty(world, referee, cloud)
     if baseline is None or any(violation.rule == PROGRESS.name for violation in referee.violations):
         return
     compare = count_differences if world.backups.has_lost else differences
@@ -255,16 +262,13 @@ def _judge(world: World, referee: Referee, outcome: Outcome, baseline: Baseline 
         referee.report(NO_HOT_LOOP, f"{work} reconciles and requests, more than {most}")
 
 
-def _cloud(world: World) -> Sequence[str] | None:
-    """Return what exists in the clouds of added providers, None if nobody can tell."""
-    inventories = [
-        instance.inventory for instance in world.added.values() if instance.inventory is not None
-    ]
-    if world.engine is not None:
-        inventories.append(world.engine.inventory)
-    if not inventories:
-        return None
-    return sorted(str(name) for inventory in inventories for name in inventory())
+def _check_empty(world: World, referee: Referee, cloud: Sequence[str] | None) -> None:
+    """Report a cloud that has more than at the begin after every Cluster was deleted. Each other
+    run is compared with the undisturbed one, which nothing else judges."""
+    if world.documents(world.resources["Cluster"]) or not cloud:
+        return
+    if surplus := list((Counter(cloud) - Counter(world.first_inventory)).elements()):
+        referee.report(CLOUD, f"no Cluster is left, and it has {_join_names(surplus)}")
 
 
 def _join_names(names: Sequence[str]) -> str:
@@ -273,4 +277,9 @@ def _join_names(names: Sequence[str]) -> str:
 
 
 class BadSimulation(KapyError):
-    """A simulation cannot run; the message says why."""
+    """A simulation cannot run; the message says why. outcome: of an undisturbed run that broke a
+    rule."""
+
+    def __init__(self, message: str, outcome: Outcome | None = None) -> None:
+        super().__init__(message)
+        self.outcome = outcome

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -106,13 +106,14 @@ class World:
     clocks have jumped ahead. engine: of containers, None if no machine is one. reports: what a
     scenario found wrong in a move. companions: other management clusters that a scenario uses.
     is_broken: whether a rule was broken. is_visible: whether all that decides how a run goes on is
-    in the states of `states`.
+    in the states of `states`. first_inventory: of the clouds before there was a Cluster.
     """
 
     is_broken = False
     is_lost = False
     is_visible = True
     progress = ""
+    first_inventory: Sequence[str] = ()
 
     def __init__(
         self,
@@ -209,6 +210,17 @@ class World:
         """Return how many reconciles and requests there were."""
         return sum(self.reconciled.values()) + sum(self.network.requests.values())
 
+    def inventory(self) -> Sequence[str] | None:
+        """Return what exists in the clouds of added providers, None if nobody can tell."""
+        inventories = [
+            instance.inventory for instance in self.added.values() if instance.inventory is not None
+        ]
+        if self.engine is not None:
+            inventories.append(self.engine.inventory)
+        if not inventories:
+            return None
+        return sorted(str(name) for inventory in inventories for name in inventory())
+
     def spawn(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run a task that ends with the world."""
 
@@ -259,6 +271,7 @@ class World:
             lambda kind: self.documents(self.resources[kind])
         )
         failure: Exception | None = None
+        self.first_inventory = self.inventory() or ()
         async with run_services(server=self.server.run):
             await asyncio.sleep(0)
             await install_definitions(self.client)

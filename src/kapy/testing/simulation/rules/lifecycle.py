@@ -121,6 +121,11 @@ def _going_infrastructure(scene: Scene, write: Write) -> Iterator[str]:
     workload = scene.world.cloud.get(Key(NAMESPACE, cluster_name_of(write.document)))
     if workload is not None and write.name in workload.machines:
         yield f"DevMachine {write.name} went while its machine still runs"
+    provider_id = write.document["spec"].get("providerID") or ""
+    for name in scene.world.inventory() or () if provider_id else ():
+        if provider_id == name or provider_id.endswith(f"/{name}"):
+            kind = write.document["kind"]
+            yield f"{kind} {write.name} went while its machine {name} is in the cloud"
 
 
 def _going_machine(scene: Scene, write: Write) -> Iterator[str]:
