@@ -8,8 +8,8 @@
 A run is decided by its seed: the order of ready tasks, timers, latencies and faults. `rules` are
 checked at every write; the end is compared with the undisturbed run. `event_loop` and `network` are
 the scheduler and the faults, `world` and `processes` the simulated management cluster,
-`custom_provider` and `machine_boot` a provider of one's own, `run` one run, `forking` every fault
-at every point, `shrinking` and `story` the report. `kapy simulate` is the command.
+`custom_provider`, `own_cloud` and `machine_boot` a provider of one's own, `run` one run, `forking`
+every fault at every point, `shrinking` and `story` the report. `kapy simulate` is the command.
 """
 
 from kapy.testing.simulation.campaign import (
@@ -20,6 +20,7 @@ from kapy.testing.simulation.campaign import (
     shrunk,
 )
 from kapy.testing.simulation.guided import random_runs
+from kapy.testing.simulation.own_cloud import disturb_cloud
 from kapy.testing.simulation.points import (
     FAULT_KINDS,
     BadFault,
@@ -44,6 +45,7 @@ __all__ = [
     "Point",
     "Scenario",
     "baseline_of",
+    "disturb_cloud",
     "exhaustive",
     "format_faults",
     "parse_faults",

@@ -106,6 +106,11 @@ class ManagerProcess:
         self.start_second: Callable[[], None] = lambda: None
         self.started: Callable[[], None] = lambda: None
 
+    @property
+    def network(self) -> Network:
+        """The network of the run."""
+        return self._shared.network
+
     async def run(self) -> None:
         """Run until `crash`; a failure of its own is reported."""
         async with asyncio.TaskGroup() as group:

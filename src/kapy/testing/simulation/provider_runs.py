@@ -9,8 +9,9 @@ from typing import Final
 from kapy.testing.conformance.findings import Finding, Report, Result, State
 from kapy.testing.simulation.campaign import exhaustive, shrunk, undisturbed_run
 from kapy.testing.simulation.custom_provider import PROVIDER, CustomProvider
-from kapy.testing.simulation.forking import EVERY_WRITE, Verdict, run_apart
-from kapy.testing.simulation.random_faults import random_faults
+from kapy.testing.simulation.forking import EVERY_WRITE, Selects, Verdict, run_apart
+from kapy.testing.simulation.points import FAULT_KINDS, Point, PointKind
+from kapy.testing.simulation.random_faults import UNFENCED, random_faults
 from kapy.testing.simulation.rules.rule import Violation
 from kapy.testing.simulation.run import BadSimulation
 from kapy.testing.simulation.scenarios import SCENARIOS, Scenario
@@ -19,6 +20,13 @@ from kapy.testing.simulation.story import replay_command
 PLAYED: Final = ("create", "scale-workers", "upgrade-workers", "heal-worker", "delete")
 """The scenarios of each seed."""
 FAULTS: Final = 3
+MOST_CALLS: Final = 24
+"""The most requests to the cloud that get a fault in one scenario with one seed."""
+CLOUD_KINDS: Final = tuple(
+    name
+    for name, kind in FAULT_KINDS.items()
+    if PointKind.CLOUD in kind.points and (name, PROVIDER) not in UNFENCED
+)
 
 _DONE, _ONCE, _GONE = "infra-machine/initialized", "infra-machine/once", "infra-machine/deletion"
 _RULES: Final = {"cloud": _ONCE, "never-back": _ONCE, "no-orphan": _GONE, "finalizers": _GONE}
@@ -46,12 +54,11 @@ def _failures(scenario: Scenario, seed: int) -> Iterator[Broken]:
     try:
         points = undisturbed_run(scenario, seed).points
     except BadSimulation as error:
-        yield (
-            _DONE,
-            _finding(
-                scenario, str(error), replay_command(scenario.name, seed, (), scenario.options)
-            ),
-        )
+        violations = () if error.outcome is None else error.outcome.violations
+        rules = dict.fromkeys(_rule_of(scenario, violation) for violation in violations) or [_DONE]
+        command = replay_command(scenario.name, seed, (), scenario.options)
+        for rule in rules:
+            yield rule, _finding(scenario, str(error), command)
         return
     for verdict in _verdicts(scenario, seed, points):
         if not verdict.violations:
@@ -68,7 +75,8 @@ def _failures(scenario: Scenario, seed: int) -> Iterator[Broken]:
 def _verdicts(
     scenario: Scenario, seed: int, points: Mapping[tuple[str, str], int]
 ) -> Iterator[Verdict]:
-    """Try a fault at each write of the provider, and then random faults."""
+    """Try a fault at each write of the provider and at some requests to its cloud, and then random
+    faults."""
     yield from exhaustive(
         scenario,
         seed,
@@ -78,9 +86,27 @@ def _verdicts(
             and EVERY_WRITE[(point.number + seed) % len(EVERY_WRITE)] == kind
         ),
     )
+    calls = points.get((PROVIDER, PointKind.CLOUD.value), 0)
+    if calls:
+        selects = _selects_calls(seed, -(-calls // MOST_CALLS))
+        yield from exhaustive(scenario, seed, CLOUD_KINDS, selects=selects)
     own = {point: count for point, count in points.items() if point[0] == PROVIDER}
     faults = random_faults(seed, FAULTS, own)
     yield run_apart(scenario, seed, faults, undisturbed_run(scenario, seed))
+
+
+def _selects_calls(seed: int, share: int) -> Selects:
+    """Return a selection of one request to the cloud in `share`, with the kinds in turn."""
+
+    def selects(point: Point, kind: str) -> bool:
+        turn, remainder = divmod(point.number, share)
+        return (
+            point.manager == PROVIDER
+            and remainder == 0
+            and CLOUD_KINDS[(turn + seed) % len(CLOUD_KINDS)] == kind
+        )
+
+    return selects
 
 
 def _rule_of(scenario: Scenario, violation: Violation) -> str:
