@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
-
-from kapy._aio.dataclass import dataclass
 
 _WORDS: Final = (
     "options|head|post|put|delete|trace|accept|accept-charset|accept-encoding|accept-language"

@@ -7,10 +7,10 @@ compared.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine import MachineSpec, MachineTemplateSpec
 from kapy.api.machine_deployment import MachineDeployment

@@ -13,14 +13,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Final
 
 from kapy._aio.clock import Clock, system_clock
-from kapy._aio.dataclass import dataclass
 from kapy._aio.services import Service, run_services
 from kapy.apiserver.controllers.event_expiry import EventExpiry
 from kapy.apiserver.server import Server

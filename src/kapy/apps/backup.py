@@ -15,6 +15,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Final
@@ -22,7 +23,6 @@ from typing import IO, Final
 import msgspec
 
 from kapy import __version__
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.store.copies import FileState, copy_store
 from kapy.apps.settings import Folder
 from kapy.kube.errors import KapyError

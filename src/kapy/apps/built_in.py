@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Final
 
 from kapy import CLUSTER_API, __version__
-from kapy._aio.dataclass import dataclass
 from kapy.apps.built_in_pod import POD
 from kapy.apps.settings import ManagerName
 from kapy.client.client import Client

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy._aio.services import Service
 from kapy.apps.cluster_controllers import add_cluster_controllers
 from kapy.apps.cluster_metrics import ClusterMetrics

@@ -10,12 +10,11 @@ import logging
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.apps.settings import Serving
 from kapy.kube.errors import KapyError
 from kapy.kube.pki import (

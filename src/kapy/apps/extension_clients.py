@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kapy._aio.dataclass import dataclass
 from kapy._aio.services import Service
 from kapy.apps.settings import ControllerConfig
 from kapy.engine.runtime import Runtime

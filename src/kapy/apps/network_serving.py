@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.auth.authentication import Authenticator
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen, server_context

@@ -14,14 +14,13 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
-from kapy._aio.dataclass import dataclass
 from kapy.apps.credentials import write_private
 from kapy.apps.settings import Folder, UnusableFolder
 from kapy.kube.errors import KapyError

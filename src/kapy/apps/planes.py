@@ -6,11 +6,11 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
-from kapy._aio.dataclass import dataclass
 from kapy.apps.context import forget_context
 from kapy.apps.pidfile import NoPlane, PlaneRecord, claim, is_claimed, last_plane, running_plane
 from kapy.apps.settings import Folder

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.controllers.workloads.pod_conditions import is_ready, not_ready_reason
 from kapy.client.client import Client
 from kapy.clusterctl.components import PROVIDER_LABEL

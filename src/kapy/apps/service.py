@@ -13,11 +13,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-from kapy._aio.dataclass import dataclass
 from kapy.apps.settings import Folder
 from kapy.kube.errors import KapyError
 

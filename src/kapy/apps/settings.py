@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.features import FeatureGates
 from kapy.engine.crd_migration.phases import Phase
 from kapy.engine.options import ManagerOptions

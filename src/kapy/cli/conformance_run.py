@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kapy._aio.dataclass import dataclass
 from kapy.cli.conformance_check import fail_on, output_option, print_reports
 from kapy.cli.flags import command
 

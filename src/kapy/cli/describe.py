@@ -6,11 +6,11 @@ import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from kapy._aio.dataclass import dataclass
 from kapy.cli.client_options import ConnectedClient, client_options, open_async_client, open_client
 from kapy.cli.flags import command
 from kapy.cli.output import terminal_width

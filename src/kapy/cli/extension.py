@@ -7,13 +7,13 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 import click
 import msgspec
 
-from kapy._aio.dataclass import dataclass
 from kapy.cli.flags import command, original_arguments
 from kapy.cli.process_count import ProcessCount
 

@@ -12,12 +12,11 @@ switch may have a value, too: `--grouping=false`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NoReturn, TypeVar
 
 import click
-
-from kapy._aio.dataclass import dataclass
 
 F = TypeVar("F", bound=Callable[..., Any])
 

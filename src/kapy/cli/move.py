@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from kapy._aio.dataclass import dataclass
 from kapy.cli.api_warnings import SETS, WarningPrinter
 from kapy.cli.client_options import ConnectedClient, open_async_client
 from kapy.cli.flags import command

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kapy._aio.dataclass import dataclass
 from kapy.cli.client_options import client_options, open_async_client
 from kapy.cli.flags import command
 from kapy.cli.progress import ProgressSteps, certificate_flag, run_with_steps

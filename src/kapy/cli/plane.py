@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,7 +14,6 @@ import click
 
 from kapy import __version__
 from kapy._aio.clock import system_clock
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.auth.authentication import read_tokens
 from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.context import kubeconfig_path, write_context

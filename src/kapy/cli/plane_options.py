@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kapy._aio.dataclass import dataclass
 from kapy.apps.settings import (
     DEFAULT_PORT,
     LOOPBACK,

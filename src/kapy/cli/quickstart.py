@@ -8,14 +8,13 @@ import tempfile
 import time
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from kapy._aio.clock import system_clock
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster import Cluster
 from kapy.apps.cluster_progress import delete_and_wait, wait_until_available
 from kapy.apps.context import kubeconfig_path

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from kapy._aio.dataclass import dataclass
 from kapy.cli.client_options import (
     ConnectedClient,
     client_options,

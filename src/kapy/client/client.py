@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar, overload
 
-from kapy._aio.dataclass import dataclass
 from kapy.client.reply import document_of, failure_of
 from kapy.client.response_validation import check_list, invalid_answer
 from kapy.client.stream import Event as Event

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.errors import Unreachable
 from kapy.kube.foreign_json import decode_json

@@ -13,12 +13,11 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from kapy._aio.dataclass import dataclass
 from kapy.client.exec_plugin import ExecPlugin, plugin_of
 from kapy.kube import Document
 from kapy.kube.errors import KapyError

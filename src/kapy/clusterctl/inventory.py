@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from kapy._aio.dataclass import dataclass
 from kapy.client.client import Client
 from kapy.client.server_version import OLDEST, version_problem
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, CORE_LABEL, INVENTORY_VERSION

@@ -8,11 +8,11 @@ certificates with the user name and groups that the workload cluster's RBAC know
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from kapy._aio.dataclass import dataclass
 from kapy.client.client import Client
 from kapy.client.kubeconfig import KubeconfigError, parse
 from kapy.clusterctl.errors import ClusterctlError

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.client.client import Client
 from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, PROVIDER_LABEL

@@ -6,9 +6,9 @@ Upstream: `cmd/clusterctl/api/v1alpha3/metadata_type.go` and `metadata_client.go
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.components import INVENTORY_VERSION
 from kapy.clusterctl.errors import MetadataError, RepositoryError
 from kapy.clusterctl.repository.releases import METADATA, Repository, semantic

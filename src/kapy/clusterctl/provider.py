@@ -6,10 +6,10 @@ file names and labels.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.errors import ConfigError, FileMissing, RepositoryError
 from kapy.clusterctl.repository.releases import Repository
 from kapy.kube.qualified_names import dns_label_errors

@@ -7,10 +7,10 @@ sets `spec.rollout.after` to the current time. Upstream: `cmd/clusterctl/client/
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.names import Annotation

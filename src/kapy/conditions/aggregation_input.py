@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.condition import Condition
 from kapy.api.machine import Machine
 from kapy.api.machines import is_updating_in_place

@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, NamedTuple, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.condition import Condition
 from kapy.conditions.lookup import FALSE, TRUE, UNKNOWN
 from kapy.conditions.owned import Owned

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
-
-from kapy._aio.dataclass import dataclass
 
 PODMAN = "Podman Engine"
 FRAME = struct.Struct(">BxxxL")

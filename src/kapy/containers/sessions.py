@@ -6,10 +6,9 @@ import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.containers.commands import CHUNK_BYTES, HANGUP_ERRORS, WITH_INPUT, exit_code_of
 from kapy.containers.records import FRAME
 

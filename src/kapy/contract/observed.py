@@ -6,9 +6,9 @@ must have a confirmation from the server.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, Generic, TypeAlias, TypeVar
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.wording import LOOK_AT_LOGS
 from kapy.contract.errors import ContractError
 from kapy.contract.fields import View

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
-
-from kapy._aio.dataclass import dataclass
 
 Types: TypeAlias = Mapping[str, str]
 """Types as OpenAPI calls them, by paths; `[]` is an item of a list."""

@@ -9,10 +9,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, Generic, NamedTuple, TypeVar
-
-from kapy._aio.dataclass import dataclass
 
 V = TypeVar("V")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
 from typing import Final, Literal, NamedTuple
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy._aio.tracing import current_trace_id
 from kapy.client.client import Client
 from kapy.engine.correlation import About, Correlator, Lru, Verdict

@@ -25,13 +25,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Final, Protocol
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy._aio.services import Service
 from kapy.client.client import Client
 from kapy.client.intercept import Interceptor

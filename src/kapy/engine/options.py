@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.features import DEFAULT_GATES, FeatureGates
 from kapy.api.names import Label
 from kapy.kube import Document

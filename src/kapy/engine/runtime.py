@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy._aio.services import Service, run_together
 from kapy._aio.tracing import is_on
 from kapy.client.client import Client, over_network

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.client.client import Client
 from kapy.hooks.errors import HookError
 from kapy.kube.http import Request

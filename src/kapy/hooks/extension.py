@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.hooks.catalog import Catalog, full_catalog
 from kapy.hooks.discovery import validate_handlers
 from kapy.hooks.errors import BadDiscovery, HookError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache
 from pkgutil import resolve_name
@@ -11,7 +12,6 @@ from typing import Annotated, Any, Final, NamedTuple, get_args, get_origin
 import msgspec
 from msgspec.structs import FieldInfo, fields
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.model import Model, bare_type
 
 SCALARS: Final = {str: "string", bool: "bool", int: "int"}

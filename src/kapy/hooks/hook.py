@@ -6,11 +6,11 @@ A type checker proves that a handler fits its hook; nothing is checked by reflec
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from kapy._aio.dataclass import dataclass
 from kapy.hooks.errors import BadMessage
 from kapy.hooks.messages.message import M, Message, Response, RetryResponse, without_nulls
 from kapy.kube.foreign_json import BadJson, decode_json

@@ -8,9 +8,8 @@ ExtensionConfig removes its handlers at once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.extension_config import ClientConfig, ExtensionConfig, ExtensionHandler
 from kapy.api.names import ConditionType
 from kapy.api.validation.extension_config import longest_timeout

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Self
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.go_literals import as_json, float_text, go_quoted
 

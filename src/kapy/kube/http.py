@@ -9,10 +9,9 @@ aiohttp on the client's) convert the same types to HTTP.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 
 

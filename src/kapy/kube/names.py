@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
-
-from kapy._aio.dataclass import dataclass
 
 
 class GroupKind(NamedTuple):

@@ -10,12 +10,12 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.errors import KapyError
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.digits import parse_integer
 from kapy.kube.errors import KapyError

@@ -8,10 +8,10 @@ because they end up in conditions and in admission answers.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import total_ordering
 from typing import Final, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.digits import has_only_digits, parse_integer
 from kapy.kube.errors import KapyError
 from kapy.kube.go_literals import go_quoted

@@ -6,12 +6,12 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy._aio.services import run_services
 from kapy.api.times import stamp
 from kapy.client.client import Client

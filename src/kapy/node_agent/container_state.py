@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.times import stamp
 from kapy.kube import Document
 from kapy.node_agent.runtime import Exit, Running

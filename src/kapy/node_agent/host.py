@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy.client.client import Client
 from kapy.kube import Document
 from kapy.node_agent.runtime import Runtime

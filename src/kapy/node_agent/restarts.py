@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, Literal
-
-from kapy._aio.dataclass import dataclass
 
 Policy = Literal["Always", "OnFailure", "Never"]
 

@@ -4,11 +4,11 @@ engine."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from kapy._aio.dataclass import dataclass
 from kapy.containers import Session
 from kapy.kube import Document
 from kapy.kube.errors import KapyError

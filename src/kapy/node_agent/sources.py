@@ -9,10 +9,10 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.go_literals import go_quoted

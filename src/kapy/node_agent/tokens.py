@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy.api.times import stamp
 from kapy.client.client import Client
 from kapy.kube import Document

@@ -13,11 +13,11 @@ import base64
 import binascii
 import logging
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 from zlib import crc32
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster import Cluster
 from kapy.client.client import Client, Listed
 from kapy.client.intercept import Interceptor

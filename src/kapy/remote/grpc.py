@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -26,7 +26,6 @@ from h2.events import (
 from h2.exceptions import H2Error
 
 from kapy._aio.byte_streams import ByteStream
-from kapy._aio.dataclass import dataclass
 from kapy.kube.errors import KapyError
 
 OK, INTERNAL, UNIMPLEMENTED = 0, 13, 12

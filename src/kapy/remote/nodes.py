@@ -7,10 +7,10 @@ above all a drain, do not use it up. It is kept in memory only; after a restart 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.engine.cache import Informer
 from kapy.kube import Document, Key
 

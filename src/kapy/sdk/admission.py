@@ -22,12 +22,11 @@ import copy
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.names import Annotation
 from kapy.api.validation.immutable import changed_fields, immutable_error
 from kapy.api.validation.metadata import metadata_errors

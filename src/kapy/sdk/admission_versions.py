@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.names import Annotation
 from kapy.kube import Document
 from kapy.kube.errors import KapyError

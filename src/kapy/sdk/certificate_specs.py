@@ -6,11 +6,10 @@ control plane machine gets the same.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.pki import Algorithm, KeyPair, new_ca, public_key
 from kapy.remote.secrets import SERVICE_ACCOUNT
 

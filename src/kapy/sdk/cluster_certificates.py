@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy.client.client import Client
 from kapy.engine.cache import Informer
 from kapy.engine.failure import NotYet

@@ -22,10 +22,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 

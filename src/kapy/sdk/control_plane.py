@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import ClassVar, Generic, TypeVar
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.kube import Document, Key

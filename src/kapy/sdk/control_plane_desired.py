@@ -6,9 +6,9 @@ The documents are apply configurations: they contain only fields that the contro
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.embedded import ContractVersionedObjectReference as Reference
 from kapy.api.kubeadm_control_plane_machines import (
     KubeadmControlPlaneMachineTemplate as ControlPlaneMachineTemplate,

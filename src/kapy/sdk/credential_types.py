@@ -22,11 +22,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from kapy._aio.dataclass import dataclass
 from kapy.conditions import false
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError

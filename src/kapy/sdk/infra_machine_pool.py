@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import ClassVar, Generic, TypeVar
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.condition import Condition
 from kapy.api.machine_pool import MachinePool
 from kapy.kube import Document, Key

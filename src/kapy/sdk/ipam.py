@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
 from typing import Generic, TypeAlias, TypeVar
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster import Cluster
 from kapy.api.condition import Condition
 from kapy.api.ip_address import IPAddressClaim

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Key
 from kapy.sdk.contract_objects import InfraMachineContractObject
 from kapy.sdk.infra_cluster import ClusterContext

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import ClassVar, TypeVar
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.machine import Machine
 from kapy.kube import Document
 from kapy.kube.renamed import renamed_fields

@@ -15,10 +15,9 @@ garbage collected with their owner. Their changes enqueue the owner, so their ki
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.names import Label
 from kapy.contract.external import owner_keys
 from kapy.engine.cache import Informer

@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from kapy._aio.dataclass import dataclass
 from kapy._aio.services import Service
 from kapy.engine.runtime import Runtime
 from kapy.kube.errors import KapyError

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.condition import Condition
 from kapy.api.embedded import FailureDomain
 from kapy.api.infrastructure import PoolInstance

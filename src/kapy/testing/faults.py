@@ -14,10 +14,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.client.intercept import Interceptor
 from kapy.engine.reflector import INITIAL_END
 from kapy.kube import Document

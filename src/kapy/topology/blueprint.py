@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.cluster_topology import Topology
 from kapy.contract.fields import CURRENT, Version

@@ -7,12 +7,12 @@ each hook is called and what a blocking answer stops.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol
 
 import msgspec
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster import Cluster, ClusterStatus
 from kapy.api.names import Annotation
 from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED

@@ -6,9 +6,9 @@ The functions are pure: their input is the result of one reconcile. The messages
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster import (
     Cluster,
     ClusterControlPlaneStatus,

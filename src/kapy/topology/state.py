@@ -7,9 +7,8 @@ the object does not exist; a failed read never becomes a state.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster import Cluster
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_health_check import MachineHealthCheck

@@ -7,10 +7,9 @@ skew policy of Kubernetes allows. Version strings stay as given, also in errors.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.errors import KapyError
 from kapy.kube.version import DIFFERENT, InvalidVersion, Version, compare, parse_tolerant
 

@@ -6,9 +6,8 @@ waiting object must not be written: its other changes would roll out its machine
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster import Cluster
 from kapy.api.names import Annotation
 from kapy.kube.digits import parse_digits

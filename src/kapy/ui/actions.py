@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.names import Annotation
 from kapy.api.times import stamp
 from kapy.clusterctl.describe.source import CLUSTERS, MACHINE_DEPLOYMENTS, MACHINES

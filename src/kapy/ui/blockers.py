@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.names import Annotation
 from kapy.clusterctl.describe.tree import condition
 from kapy.kube import Document

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kapy._aio.dataclass import dataclass
+from dataclasses import dataclass
+
 from kapy.kube import Document
 from kapy.ui.documents import count_at, part, text_at
 from kapy.ui.objects import time_of_event

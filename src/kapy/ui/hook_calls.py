@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 from typing import Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy.client.client import Client
 from kapy.engine.reflector import Backoff
 from kapy.hooks.inspection import calls

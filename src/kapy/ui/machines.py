@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.describe.waiting import wait_of
 from kapy.kube import Document
 from kapy.ui.documents import count_at, is_true, moment_of, name_of, part, text_at

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.describe import Node, Options, discover
 from kapy.clusterctl.describe.source import (
     MACHINE_DEPLOYMENTS,

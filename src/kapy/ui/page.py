@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Protocol
 
-from kapy._aio.dataclass import dataclass
 from kapy.client.client import Client
 from kapy.kube import Document
 from kapy.ui.rendering import compute, is_large, page

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.digits import parse_digits
 from kapy.ui.rows import STATES, ClusterRow
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.describe.tree import conditions
 from kapy.clusterctl.describe.waiting import BUSY_REASONS, wait_of
 from kapy.kube import Document, Key

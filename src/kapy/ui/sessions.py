@@ -5,14 +5,13 @@ from __future__ import annotations
 import hmac
 import secrets
 import shlex
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy.kube.errors import KapyError
 from kapy.kube.http import User
 

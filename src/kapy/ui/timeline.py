@@ -15,11 +15,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.names import Annotation
 from kapy.kube import Document
 from kapy.kube.duration import age

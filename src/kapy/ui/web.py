@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from kapy._aio.asgi import Scope, Send
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Key
 
 PREFIX: Final = "/ui"

@@ -6,13 +6,13 @@ The first matching rule decides; a request without a matching rule is not audite
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.auth.authorization import Attributes
 from kapy.kube import yaml
 from kapy.kube.errors import KapyError

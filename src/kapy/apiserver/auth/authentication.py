@@ -10,10 +10,10 @@ from __future__ import annotations
 import csv
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.auth.audiences import API_AUDIENCES, intersect_audiences
 from kapy.kube.errors import KapyError, Unauthorized
 from kapy.kube.http import ANONYMOUS, User

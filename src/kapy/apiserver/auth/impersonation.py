@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.errors import BadRequest
 from kapy.kube.go_literals import go_quoted
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.auth.authentication import AUTHENTICATED
 from kapy.apiserver.auth.authorization import SUPERUSERS, Attributes, Authorizer
 from kapy.apiserver.auth.impersonation import ImpersonationRequest

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Protocol
 
 from kapy._aio.byte_streams import Channel
-from kapy._aio.dataclass import dataclass
 from kapy._aio.spdy_protocol import SpdyProtocol
 from kapy._aio.websocket_protocol import WebSocketProtocol, WebSocketTunnel
 from kapy.apiserver.kubelet.command_connection import (

@@ -7,11 +7,10 @@ streams (input, output, errors, terminal size) and one for the exit status.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.kubelet.upgrade import Upgrade, negotiate_upgrade
 from kapy.apiserver.request.parameters import bool_parameter
 from kapy.kube.errors import BadRequest

@@ -9,11 +9,11 @@ names (`v4.channel.k8s.io`: client libraries).
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
 from kapy._aio.byte_streams import ByteStream
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.kubelet.upgrade import Upgrade, negotiate_upgrade
 from kapy.kube.digits import parse_digits
 from kapy.kube.errors import BadRequest

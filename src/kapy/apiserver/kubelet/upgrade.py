@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha1
 from typing import Final, Literal
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.errors import BadRequest
 from kapy.kube.http import Request
 

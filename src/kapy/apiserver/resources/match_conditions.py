@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.cel import CompileError, Program, compile_expression
 from kapy.kube.cel.types import BOOL, DYN, Type
 

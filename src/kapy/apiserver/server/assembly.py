@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.admission.chain import AdmissionChain
 from kapy.apiserver.admission.plugin import Admission
 from kapy.apiserver.auth.authorization import Authorizer

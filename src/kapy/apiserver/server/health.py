@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qs
 
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.request.request_info import PROBES
 from kapy.kube.http import Reply, Request
 

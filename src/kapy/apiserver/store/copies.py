@@ -9,6 +9,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from typing import Any
 import msgspec
 
 from kapy._aio.clock import system_clock
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.store import schema
 from kapy.apiserver.store.completeness import boot_number, check_format, check_revision
 from kapy.apiserver.store.errors import StoreDamaged, StoreError

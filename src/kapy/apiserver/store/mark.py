@@ -13,12 +13,11 @@ import os
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 from zlib import crc32
-
-from kapy._aio.dataclass import dataclass
 
 NAME: Final = "store.mark"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.admission.chain import AdmissionChain
 from kapy.apiserver.metrics.counters import ServerMetrics
 from kapy.apiserver.request.limits.large_requests import LargeRequestQueue

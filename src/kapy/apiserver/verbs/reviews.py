@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.auth.audiences import API_AUDIENCES
 from kapy.apiserver.auth.authentication import Identity, InvalidToken
 from kapy.apiserver.auth.authorization import Attributes

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.admission.chain import AdmissionChain
 from kapy.apiserver.auth.authorization import Authorizer
 from kapy.apiserver.metrics.webhook_counters import WebhookCounters

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.admission.plugin import Review, denial_message
 from kapy.apiserver.encoding.go_json import syntax_error
 from kapy.apiserver.resources.kind import Kind

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 
 Services: TypeAlias = (

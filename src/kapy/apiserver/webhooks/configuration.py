@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.resources.review_versions import first_supported
 from kapy.apiserver.webhooks.client_config import ClientConfig
 from kapy.apiserver.webhooks.rules import Rule

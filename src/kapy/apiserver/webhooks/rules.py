@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kapy._aio.dataclass import dataclass
+from dataclasses import dataclass
+
 from kapy.kube import Document
 from kapy.kube.names import Resource
 

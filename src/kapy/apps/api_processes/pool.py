@@ -11,12 +11,11 @@ import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from kapy._aio.child_process import ChildProcess
-from kapy._aio.dataclass import dataclass
 from kapy._aio.frames import Frames
 from kapy._aio.services import run_services, run_together
 from kapy.apiserver.server import Server

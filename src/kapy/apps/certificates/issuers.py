@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.certificates.issuing import value
 from kapy.kube import Document, Key
 from kapy.kube.pki import InvalidPem, KeyPair, is_authority, is_matching_pair

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.extension_config import ExtensionConfig
 from kapy.apps.extension_server.manifest import extension_config
 from kapy.client.client import Client

@@ -15,6 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -22,7 +23,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 
 from kapy._aio.child_process import ChildProcess
-from kapy._aio.dataclass import dataclass
 from kapy._aio.frames import Frames
 from kapy._aio.passed_sockets import SocketSender
 from kapy._aio.services import run_services, run_together

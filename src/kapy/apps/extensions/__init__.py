@@ -7,8 +7,8 @@ of topologies and ClusterClasses, which know nothing of calls.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.extension_config import ExtensionConfig
 from kapy.apps.extensions import lifecycle, variables
 from kapy.apps.extensions.in_place import InPlace

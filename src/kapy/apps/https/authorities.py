@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document, pki
 
 CA: Final = "ca.crt"

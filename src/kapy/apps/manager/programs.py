@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy._aio.services import Service
 from kapy.apps.components.serving import secret_of, service_of
 from kapy.apps.extension_clients import extension_clients, services_of

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import repeat
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.apps.plan.snapshot import Name, Snapshot
 from kapy.kube import Document
 from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED

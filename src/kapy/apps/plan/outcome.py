@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from kapy._aio.dataclass import dataclass
 from kapy.apps.plan.snapshot import Name
 from kapy.kube import Document
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.apps.manager_flags import Flag, InvalidFlag, Manager, count, length, read_flag, text
 from kapy.engine.leadership import LeaderElectionConfig
 from kapy.kube import Key

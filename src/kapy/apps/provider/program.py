@@ -10,14 +10,13 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy._aio.services import Service
 from kapy.apps.components.serving import service_of
 from kapy.apps.https.certificate import certificate_in

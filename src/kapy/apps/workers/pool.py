@@ -11,12 +11,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy._aio.services import run_together
 from kapy.apps.pidfile import WorkerRecord
 from kapy.apps.workers.channel import Channel

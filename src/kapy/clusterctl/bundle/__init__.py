@@ -9,9 +9,9 @@ file that refers to it, so that every tool, upstream's clusterctl included, work
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.provider import Provider, ProviderType
 
 CERT_MANAGER: Final = "cert-manager"

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.client.client import Client
 from kapy.clusterctl.applying import NotApplied, ObjectApplier
 from kapy.clusterctl.bounded_gather import bounded_gather

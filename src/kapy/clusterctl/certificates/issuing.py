@@ -11,11 +11,10 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.certificates.requests import CertificateRequest
 from kapy.kube import Document, Key
 from kapy.kube.foreign_json import decode_json

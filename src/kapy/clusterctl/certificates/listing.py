@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
-from kapy._aio.dataclass import dataclass
 from kapy.client.client import Client
 from kapy.clusterctl.certificates.issuing import CERTIFICATE_MARK, is_good, stored_request, value
 from kapy.clusterctl.components import PROVIDER_LABEL

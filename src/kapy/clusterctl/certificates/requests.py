@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Final, Literal, cast
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.certificates import GROUP, CertificateError
 from kapy.kube import Document, Key, duration
 from kapy.kube.names import split_api_version

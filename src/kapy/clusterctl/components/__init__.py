@@ -6,7 +6,8 @@ Contract: "Components YAML" of the clusterctl provider contract; the changes on 
 
 from __future__ import annotations
 
-from kapy._aio.dataclass import dataclass
+from dataclasses import dataclass
+
 from kapy.clusterctl.provider import Provider
 from kapy.kube import Document
 

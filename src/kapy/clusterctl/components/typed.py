@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.components.go_types import TYPES
 from kapy.kube import Document
 from kapy.kube.quantity import InvalidQuantity, canonical

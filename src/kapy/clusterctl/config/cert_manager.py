@@ -6,10 +6,10 @@ Upstream: `cmd/clusterctl/client/config/cert_manager_client.go`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.config.expansion import expand
 from kapy.clusterctl.config.file import File, text_of
 from kapy.clusterctl.errors import ConfigError

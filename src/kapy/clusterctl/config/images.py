@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.config.file import File, text_of
 from kapy.clusterctl.errors import ConfigError
 

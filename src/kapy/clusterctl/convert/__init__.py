@@ -8,9 +8,9 @@ latter is a choice of the caller (`complete`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.convert.comments import Comments, comments_of
 from kapy.clusterctl.convert.losses import as_upstream
 from kapy.clusterctl.errors import ClusterctlError

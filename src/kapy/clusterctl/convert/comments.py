@@ -7,11 +7,10 @@ placed at the same field; if that field is gone, at the nearest remaining enclos
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import yaml
-
-from kapy._aio.dataclass import dataclass
 
 Path: TypeAlias = tuple[str | int, ...]
 

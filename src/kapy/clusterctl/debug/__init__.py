@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import platform
 from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO, Final
 
 from kapy import __version__
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster import Cluster
 from kapy.client.client import Client
 from kapy.clusterctl.debug.archive import MAX_TOTAL_BYTES, Archive

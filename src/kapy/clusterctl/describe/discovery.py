@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.describe.source import (
     CLUSTERS,
     MACHINE_DEPLOYMENTS,

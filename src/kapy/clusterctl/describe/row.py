@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.describe.tree import NEGATIVE, Node, condition
 from kapy.kube import Document
 from kapy.kube.duration import age

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.describe.row import (
     Mood,
     Row,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 
 Shown = Literal["none", "all", "telling"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.describe.row import wrap_text
 from kapy.clusterctl.describe.tree import Node, condition
 from kapy.kube import Document

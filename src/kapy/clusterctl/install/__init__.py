@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy.client.client import Client
 from kapy.clusterctl.certificates import cert_manager
 from kapy.clusterctl.certificates.choice import Choice, issuer

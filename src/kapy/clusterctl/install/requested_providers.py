@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.errors import ConfigError
 from kapy.clusterctl.inventory import Installed, default_name
 from kapy.clusterctl.provider import ProviderType, Reference, manifest_label, parse_reference

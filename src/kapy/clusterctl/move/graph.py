@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.move.kinds import (
     BINDING,
     CLUSTER,

@@ -14,14 +14,13 @@ import fcntl
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.move.graph import Ref
 from kapy.clusterctl.move.plan import Plan, PlannedMove

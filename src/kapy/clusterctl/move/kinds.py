@@ -4,9 +4,9 @@ Secrets."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.names import Label
 from kapy.client.client import Client
 from kapy.clusterctl.components import CLUSTERCTL_LABEL

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.move.content import compared_content, movable_content
 from kapy.clusterctl.move.graph import Graph, Node, Ref, sequence
 from kapy.clusterctl.move.kinds import MOVE, MOVE_HIERARCHY

@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.repository.web import (
     ServerUnreached,
     WebClient,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.install.requested_providers import NONE, RequestedProviders
 from kapy.clusterctl.inventory import Installed, find_installed

@@ -8,12 +8,11 @@ against GitHub's rate limit. The API is used if both fail, and if GOPROXY is `of
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.oci.artifact import digest_of
 from kapy.clusterctl.repository import goproxy

@@ -7,11 +7,10 @@ upgrade needs an explicit version. Upstream:
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult, quote
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.repository.releases import semantic
 from kapy.clusterctl.repository.web import (

@@ -11,10 +11,10 @@ Cluster API Operator are supported, including its file names (`controlplane-comp
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.oci.artifact import Descriptor, descriptors, titled_layers
 from kapy.clusterctl.oci.credentials import credentials_of

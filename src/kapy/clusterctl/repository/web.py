@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -16,7 +17,6 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from kapy import __version__
-from kapy._aio.dataclass import dataclass
 from kapy.client.no_answer import NO_ANSWER, describe_failure
 from kapy.clusterctl.errors import RepositoryError
 from kapy.kube.foreign_json import BadJson, decode_json

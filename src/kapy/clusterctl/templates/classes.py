@@ -6,9 +6,9 @@ Upstream: `cmd/clusterctl/client/clusterclass.go`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.envsubst import Values
 from kapy.clusterctl.errors import RepositoryError, TemplateError
 from kapy.clusterctl.provider import cluster_class, text_of

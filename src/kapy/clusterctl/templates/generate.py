@@ -6,10 +6,9 @@ Upstream: `GetClusterTemplate` in `cmd/clusterctl/client/config.go`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.errors import TemplateError
 from kapy.clusterctl.provider import (
     Provider,

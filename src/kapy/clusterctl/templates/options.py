@@ -6,9 +6,9 @@ Upstream: `templateOptionsToVariables` in `cmd/clusterctl/client/config.go`.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.config.variables import Variables
 from kapy.clusterctl.errors import TemplateError
 from kapy.clusterctl.repository.releases import semantic

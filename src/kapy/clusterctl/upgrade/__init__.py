@@ -6,10 +6,9 @@ Upstream: `cmd/clusterctl/client/upgrade.go`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy.client.client import Client
 from kapy.clusterctl.certificates import cert_manager
 from kapy.clusterctl.certificates.choice import issuer

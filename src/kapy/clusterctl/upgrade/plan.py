@@ -8,10 +8,10 @@ contract, or a compatible one. Upstream: `cmd/clusterctl/client/cluster/upgrader
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.errors import ConfigError, InventoryError

@@ -6,8 +6,8 @@ Upstream: `cmd/clusterctl/client/cluster/upgrader_info.go`.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.errors import InventoryError, MetadataError
 from kapy.clusterctl.inventory import CONTRACT, Installed

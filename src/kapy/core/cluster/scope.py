@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster import Cluster, ClusterAvailabilityGate
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment

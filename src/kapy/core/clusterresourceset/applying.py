@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.client.client import Client
 from kapy.client.kinds import Kinds, UnknownKind
 from kapy.engine.failure import NotYet

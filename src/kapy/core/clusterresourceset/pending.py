@@ -9,10 +9,9 @@ tells of it, such as one that is not connected, is not looked at before that eve
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Key
 
 T = TypeVar("T")

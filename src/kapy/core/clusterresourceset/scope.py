@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster_resource_set import ClusterResourceSet, ResourceRef
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.api.condition import Condition, V1Beta1Condition

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.api.features import FeatureGates
 from kapy.api.names import CLUSTER_GROUP, Annotation

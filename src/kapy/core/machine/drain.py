@@ -8,12 +8,11 @@ waits for it; for all other Pods MachineDrainRules (`drain_rules`) define dispos
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, NamedTuple
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.names import Label
 from kapy.api.times import moment
 from kapy.api.wording import shorten

@@ -9,9 +9,9 @@ set: workloads must not be scheduled by missing labels.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation, Label
 from kapy.core.machine.node_taints import propagate_taints, same_taint

@@ -12,9 +12,9 @@ that wait for the same objects share a watch.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from kapy._aio.dataclass import dataclass
 from kapy.client.client import Listed
 from kapy.engine.cache import Change
 from kapy.engine.controller import Controller

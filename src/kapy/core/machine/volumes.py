@@ -8,8 +8,8 @@ attached and are not waited for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.wording import shorten
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError

@@ -7,11 +7,10 @@ called again until nothing is left to do.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet

@@ -7,9 +7,8 @@ that an operator can read why a set was scaled.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster import Cluster
 from kapy.api.health_check import HealthChecks
 from kapy.api.machine import Machine

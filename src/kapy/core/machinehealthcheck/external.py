@@ -6,9 +6,9 @@ A request has its Machine's name and is owned by it (upstream's external remedia
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.condition import V1Beta1Condition
 from kapy.api.names import ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type

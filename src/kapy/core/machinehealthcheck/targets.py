@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.machine import Machine
 from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.names import Annotation, Label

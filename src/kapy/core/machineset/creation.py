@@ -8,10 +8,9 @@ permanently are deleted at once, so that the next attempt does not find them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine import Machine
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.client.client import Client
 from kapy.contract.external import External
 from kapy.core.topology.compatibility import check_compatible

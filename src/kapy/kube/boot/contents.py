@@ -7,10 +7,10 @@ import binascii
 import hashlib
 import re
 import zlib
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.boot.steps import BadBootData
 
 MAX_DATA: Final = 4 << 20

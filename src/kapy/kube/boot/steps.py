@@ -6,9 +6,9 @@ import base64
 import posixpath
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.errors import KapyError
 
 STARTED: Final = "/run/cluster-api/capd.bootstrap.started"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.cel.aggregates import list_term, map_term
 from kapy.kube.cel.calls import call_term
 from kapy.kube.cel.errors import CompileError, EvaluationError

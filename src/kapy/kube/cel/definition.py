@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.cel.compiler import Program, compile_expression
 from kapy.kube.cel.errors import CompileError

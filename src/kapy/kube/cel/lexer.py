@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.cel.errors import CompileError
 from kapy.kube.cel.values import UInt
 from kapy.kube.digits import parse_integer

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.cel.errors import no_such_overload
 from kapy.kube.cel.types import SCALARS, Bindings, Type, accepts, has_dyn, substitute
 from kapy.kube.cel.values import kind_of

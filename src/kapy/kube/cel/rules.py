@@ -7,9 +7,9 @@ accepts few of them (an integer written as 1.0), but an old value may have any t
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.cel.compiler import DEFAULT_LIMIT, Program, compile_expression
 from kapy.kube.cel.equality import reading

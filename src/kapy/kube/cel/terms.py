@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.cel.errors import CostExceeded
 from kapy.kube.cel.types import Type
 

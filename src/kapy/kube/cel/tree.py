@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
-
-from kapy._aio.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

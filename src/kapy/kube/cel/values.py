@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 from urllib.parse import SplitResult
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.cel.authorizers import (
     AuthorizerValue,
     Decision,

@@ -9,9 +9,9 @@ is checked once, when it is compiled, and can then be applied many times.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.errors import KapyError
 from kapy.kube.json_numbers import fit_integers
 from kapy.kube.patch.editing import DocumentEditor

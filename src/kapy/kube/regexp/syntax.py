@@ -8,10 +8,9 @@ pattern written for RE2 has only forms on which they agree.
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.errors import KapyError
 from kapy.kube.regexp.classes import CharacterClasses
 from kapy.kube.regexp.escapes import InvalidSyntax, escape, literal

@@ -8,10 +8,9 @@ valid.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, aggregate, forbidden, invalid
 from kapy.kube.field_paths import path_text

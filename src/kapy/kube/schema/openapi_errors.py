@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 from kapy.kube.schema.field_paths import FieldPathError, field_at

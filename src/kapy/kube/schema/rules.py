@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
 from kapy.kube.field_paths import Path, path_text

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.containers import EngineInfo, Image
 from kapy.node_agent.containers.names import JOINED, labels_of
 from kapy.node_agent.containers.security import host_config_of, user_of

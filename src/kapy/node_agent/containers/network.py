@@ -13,14 +13,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from kapy._aio.dataclass import dataclass
 from kapy.containers import Engine, EngineError, NameInUse, Network
 from kapy.kube.foreign_json import BadJson, decode_json
 from kapy.node_agent.containers.names import JOINED, PLANE, network_name, plane_digest

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.digits import parse_integer
 
 _FLAG: Final = re.compile(r"^\s*(?:-\w,\s+)?(--?)([a-zA-Z][\w.-]+)(?:[ =]+(\S+))?", re.MULTILINE)

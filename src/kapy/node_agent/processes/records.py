@@ -11,12 +11,11 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import msgspec
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.foreign_json import BadJson, decode_json
 
 NAME = "process.json"

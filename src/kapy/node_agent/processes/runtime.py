@@ -12,12 +12,12 @@ import shutil
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy.api.times import stamp
 from kapy.kube import Document
 from kapy.node_agent.log_files import read_log

@@ -8,10 +8,9 @@ the same name in different namespaces would share containers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.infrastructure import Mount
 from kapy.containers import LIMITS, Container, EngineInfo, NotPermitted, volume_of
 from kapy.kube import Key

@@ -8,10 +8,9 @@ BackendServers with Address and Weight by container.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.errors import KapyError
 from kapy.kube.gotemplate import BadTemplate, CannotRender, parse
 

@@ -6,9 +6,9 @@ is not among them gets `kindest/node:<version>`, which must exist in the engine 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.version import Version, parse_tolerant
 
 Mode = Literal["none", "kind 0.19", "kind 0.20"]

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Key
 from kapy.kube.errors import KapyError
 from kapy.sdk import NotYet

@@ -10,11 +10,11 @@ waits for another part has no v1beta1 condition. A failed part keeps its last co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 from typing import Final, Literal
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.dev_machine import CommonProvisioningSettings, InMemoryMachineBackendSpec
 from kapy.api.names import ConditionType, Reason

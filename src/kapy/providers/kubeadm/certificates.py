@@ -6,11 +6,11 @@ The SDK's `Keychain` creates the CAs and stores them in Secrets.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from posixpath import join
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.pki import Algorithm, KeyPair

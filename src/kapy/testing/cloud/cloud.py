@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import count
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Key
 from kapy.kube.errors import KapyError
 from kapy.providers.inmemory.fleet import InMemoryClusters

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.names import Resource
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.findings import Finding, Leftover, Report, Result, State

@@ -6,13 +6,12 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Final
 
 from kapy._aio.child_process import ChildProcess
-from kapy._aio.dataclass import dataclass
 from kapy.client.kubeconfig import with_context
 from kapy.kube import yaml
 from kapy.testing.conformance.environment import Environment

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy._aio.services import Service, run_services
 from kapy.api.embedded import FailureDomain
 from kapy.contract.control_plane import ControlPlane

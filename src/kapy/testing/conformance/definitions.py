@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.provider import ProviderType
 from kapy.contract.errors import NoContract, NoVersion
 from kapy.contract.fields import CURRENT, Version

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.envsubst import BadSubstitution
 from kapy.clusterctl.manifests import BadManifest, documents_of
 from kapy.clusterctl.variables import replace_variables, variables_of

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.testing.conformance.rules import Level, Rule
 
 UNSEEN: Final = "behaviour: files do not show it"

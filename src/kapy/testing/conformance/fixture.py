@@ -7,10 +7,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.client.client import Client
 from kapy.engine.store import version_of
 from kapy.kube import Document, Key

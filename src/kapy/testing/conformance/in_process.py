@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from random import Random
 from typing import Any, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy._aio.services import run_services
 from kapy.engine.options import ManagerOptions
 from kapy.engine.runtime import Runtime

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kapy._aio.dataclass import dataclass
 from kapy.contract.fields import CURRENT, Version
 from kapy.kube import Document
 from kapy.kube.names import Resource

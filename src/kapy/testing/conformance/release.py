@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.clusterctl.components import PROVIDER_LABEL
 from kapy.clusterctl.provider import ProviderType
 from kapy.clusterctl.repository.releases import semantic

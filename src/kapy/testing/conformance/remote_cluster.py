@@ -6,10 +6,10 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Final
 
 from kapy._aio.clock import system_clock
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.client.kubeconfig import Kubeconfig

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from kapy._aio.dataclass import dataclass
 from kapy.testing.conformance.findings import Leftover
 
 

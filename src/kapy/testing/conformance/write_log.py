@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.request.request_info import request_info
 from kapy.apiserver.request.routing import resolve
 from kapy.apiserver.server import Server

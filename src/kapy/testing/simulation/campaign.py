@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
-from kapy._aio.dataclass import dataclass
 from kapy.testing.simulation.forking import Selects, Verdict, always, explore, run_apart
 from kapy.testing.simulation.points import Fault
 from kapy.testing.simulation.run import BadSimulation, Baseline, Outcome, run

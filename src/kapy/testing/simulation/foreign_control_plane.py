@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 from msgspec import field
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.machine import Machine
 from kapy.apps.provider.definitions import crds_of
 from kapy.client.client import Client

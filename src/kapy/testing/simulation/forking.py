@@ -13,12 +13,11 @@ import select
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.http import Request
 from kapy.testing.simulation.points import FAULT_KINDS, Fault, Point, PointKind
 from kapy.testing.simulation.rules.rule import Violation

@@ -8,11 +8,10 @@ import re
 import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from kapy._aio.dataclass import dataclass
 from kapy.containers import (
     CommandResult,
     Container,

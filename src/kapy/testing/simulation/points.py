@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.errors import KapyError
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
 from typing import Final
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy._aio.services import Service, run_together
 from kapy.api.features import FeatureGates
 from kapy.apps.manager.programs import PROGRAMS, Connections

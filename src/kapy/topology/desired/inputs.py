@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kapy._aio.dataclass import dataclass
+from dataclasses import dataclass
+
 from kapy.api.cluster import Cluster
 from kapy.topology.blueprint import Blueprint
 from kapy.topology.hook_calls import HookCalls

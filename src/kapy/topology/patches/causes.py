@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.patch.strict_json_patch import Operation
 from kapy.topology.patches.external import MergePatch
 from kapy.topology.patches.fields import TEMPLATE_INTO_OBJECT

@@ -9,9 +9,9 @@ from __future__ import annotations
 import binascii
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster import Cluster
 from kapy.kube import Document
 from kapy.kube.foreign_json import decode_json

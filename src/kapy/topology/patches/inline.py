@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster_class_patches import (
     ClusterClassPatch,
     JSONPatch,

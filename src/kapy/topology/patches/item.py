@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 
 INFRASTRUCTURE_REF: Final = "spec.infrastructureRef"

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Protocol, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.gotemplate import WorkExceeded
 from kapy.kube.json_numbers import fit_integers

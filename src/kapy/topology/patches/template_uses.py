@@ -4,9 +4,9 @@ it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster import Cluster
 from kapy.api.names import Annotation, Label
 from kapy.contract.control_plane import ControlPlane

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Final
 
 import msgspec
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.embedded import ClusterVariable
 from kapy.api.validation.cluster_class_variables import BUILTIN

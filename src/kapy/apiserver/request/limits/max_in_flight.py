@@ -7,9 +7,9 @@ controllers and are not counted.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.auth.authorization import SUPERUSERS
 from kapy.apiserver.request.request_info import PROBES, request_info
 from kapy.kube.errors import TooManyRequests

@@ -7,10 +7,10 @@ version has its scale paths in `spec.subresources` and its schema in `spec.valid
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, FixedText, duplicate, invalid, required
 from kapy.kube.schema import any_schema

@@ -7,9 +7,9 @@ versions, duplicate names, invalid label values, and conditions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.resources.builtin.webhook_client_errors import (
     client_errors,
     review_version_errors,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.names import Annotation, Label
 from kapy.client.client import Client

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 from typing import NamedTuple
 from uuid import UUID
 
 from kapy._aio.clock import Clock
-from kapy._aio.dataclass import dataclass
 from kapy.api.times import stamp
 from kapy.kube import Key
 from kapy.kube.errors import Unreachable

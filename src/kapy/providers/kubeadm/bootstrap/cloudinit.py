@@ -7,9 +7,9 @@ spelling, as it stands in `KubeadmConfig.spec`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 
 SENTINEL: Final = "echo success > /run/cluster-api/bootstrap-success.complete"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kapy._aio.dataclass import dataclass
+from dataclasses import dataclass
+
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.api.machines import is_control_plane

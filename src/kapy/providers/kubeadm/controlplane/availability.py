@@ -6,10 +6,10 @@ server; so a Machine counts only if everything on it is healthy.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.condition import Condition
 from kapy.api.machine import Machine
 from kapy.api.names import ConditionType as T

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Key
 from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
 from kapy.providers.kubeadm.controlplane.update_decision import MachineUpdates

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, Unreachable
 from kapy.kube.foreign_json import decode_json

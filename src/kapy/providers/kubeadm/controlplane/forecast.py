@@ -5,11 +5,10 @@ functions).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster import Cluster
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.kubeadm_config import KubeadmConfig

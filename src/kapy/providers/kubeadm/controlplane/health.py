@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.machine import Machine
 from kapy.api.machines import is_updating_in_place
 from kapy.api.names import ConditionType as T

@@ -8,10 +8,9 @@ After the first write the update is continued, also after a restart of the progr
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.machine import Machine
 from kapy.api.machines import is_update_pending, pending_hooks_annotation

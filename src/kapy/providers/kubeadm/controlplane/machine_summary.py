@@ -7,8 +7,8 @@ if all of its components report the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.condition import Condition
 from kapy.api.machine import Machine
 from kapy.api.names import Reason

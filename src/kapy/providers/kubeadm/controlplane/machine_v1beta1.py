@@ -7,9 +7,9 @@ its finding is unknown.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.machine import Machine
 from kapy.api.names import Reason

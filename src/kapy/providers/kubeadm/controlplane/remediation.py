@@ -7,9 +7,9 @@ deletes the most broken one if the control plane survives it; scaling up creates
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation, Reason
 from kapy.api.names import ConditionType as T

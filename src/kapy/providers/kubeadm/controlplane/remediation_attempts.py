@@ -8,11 +8,10 @@ a retry.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.kubeadm_control_plane import LastRemediationStatus
 from kapy.api.kubeadm_control_plane_rollout import KubeadmControlPlaneRemediationSpec
 from kapy.api.machine import Machine

@@ -7,10 +7,10 @@ of the KubeadmConfig that a running machine cannot adopt.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine

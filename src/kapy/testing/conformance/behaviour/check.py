@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.testing.conformance.findings import Finding
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube import Document
 from kapy.testing.conformance.behaviour import flags, ipam, setup
 from kapy.testing.conformance.findings import Finding

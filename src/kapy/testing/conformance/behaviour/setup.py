@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.names import Label

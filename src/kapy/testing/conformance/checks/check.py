@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.errors import KapyError
 from kapy.testing.conformance.files import Object
 from kapy.testing.conformance.findings import Finding, Result, State

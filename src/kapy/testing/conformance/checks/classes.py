@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.names import split_api_version
 from kapy.kube.nested import value_at
 from kapy.testing.conformance.checks.check import Check, fault

@@ -6,10 +6,10 @@ API servers drop fields that a structural schema does not know.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.api.names import CLUSTER_GROUP
 from kapy.clusterctl.provider import ProviderType
 from kapy.kube.digits import has_only_digits

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.contract.fields import Version
 from kapy.contract.rule import Types
 from kapy.kube.nested import value_at

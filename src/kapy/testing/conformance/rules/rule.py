@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from kapy._aio.dataclass import dataclass
 from kapy.contract.fields import Field
 from kapy.contract.rule import Level
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
-from kapy._aio.dataclass import dataclass
 from kapy.apiserver.store.watch_cache import WriteEvent
 from kapy.clusterctl.move.removal import DELETE_FOR_MOVE
 from kapy.kube import Document, Key

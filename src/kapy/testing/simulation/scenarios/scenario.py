@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
-from kapy._aio.dataclass import dataclass
 from kapy.testing.simulation.custom_provider import CustomProvider
 from kapy.testing.simulation.extension import NewExtension
 from kapy.testing.simulation.foreign_control_plane import ForeignControlPlane

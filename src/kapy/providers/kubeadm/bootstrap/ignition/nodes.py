@@ -10,12 +10,11 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import yaml
 
-from kapy._aio.dataclass import dataclass
 from kapy.kube.yaml_nodes import PLAIN
 
 Scalar = Literal["string", "content", "bool", "int", "uint"]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
-
-from kapy._aio.dataclass import dataclass
 
 _VERBS: Final = ("is ", "has ", "must ", "cannot ")
 
