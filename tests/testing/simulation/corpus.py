@@ -122,7 +122,7 @@ CORPUS: Final = (
     Entry(
         "scale-control-plane",
         20166,
-        "gap@infrastructure:e25,backup-restored@core:r7",
+        "gap@infrastructure:e25,backup-restored@core:w42",
         "a Machine was back whose control plane was to shrink at the same time",
     ),
 )
