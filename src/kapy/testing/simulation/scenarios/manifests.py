@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 from kapy.kube import Document, yaml
@@ -243,6 +244,13 @@ def plain_cluster(*, control_planes: int = 1, workers: int = 2) -> list[Document
         else document
         for document in documents
     ]
+
+
+def with_slow_machines(documents: list[Document]) -> list[Document]:
+    """Return the documents with machines that start after every process has heard of a change."""
+    text = json.dumps(documents).replace('"startupDuration": "2s"', '"startupDuration": "25s"')
+    result: list[Document] = json.loads(text)
+    return result
 
 
 def another_template(name: str) -> Document:

@@ -18,6 +18,7 @@ from kapy.testing.simulation.scenarios.manifests import (
     budget,
     guarded_workload,
     plain_cluster,
+    with_slow_machines,
 )
 from kapy.testing.simulation.scenarios.scenario import Scenario
 from kapy.testing.simulation.user import User, View
@@ -102,8 +103,12 @@ async def _outage(user: User) -> None:
 
 
 async def _restart(user: User) -> None:
-    """The machine that initializes the cluster is deleted before it has."""
-    await user.apply(plain_cluster(control_planes=1, workers=1))
+    """The machine that initializes the cluster is deleted before it has.
+
+    It starts slowly: a control plane that learns of the deletion after the initialization has lost
+    its only etcd member, and no other machine can take its place.
+    """
+    await user.apply(with_slow_machines(plain_cluster(control_planes=1, workers=1)))
     await user.until("the first machine has boot data", _has_boot_data)
     [first] = user.view.machines(control_plane=True)
     await user.delete("Machine", first["metadata"]["name"])
@@ -144,5 +149,7 @@ RESTRAINT: Final = (
         70,
         share=8,
     ),
-    Scenario("restart", "The first control plane machine is deleted at once.", _restart),
+    Scenario(
+        "restart", "The first control plane machine is deleted at once.", _restart, seconds=70
+    ),
 )
