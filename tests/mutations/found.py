@@ -48,7 +48,9 @@ FINDERS: Final[Mapping[str, str]] = {
     "maxSurge is rounded down": "model:rollout",
     "a rollout that may neither surge nor shrink stands still": "model:rollout",
     "clones of other MachineSets are taken for our own": "create",
-    "a scale-down deletes Machines beyond those that are being deleted": "scale-workers",
+    "a scale-down deletes Machines beyond those that are being deleted": (
+        "scale-workers@crash-after@core:w*"
+    ),
     "the surge is not added to the desired replicas": "model:rollout",
     "more Machines are missing than are": "model:rollout",
     "the new set grows beyond the desired replicas": "model:rollout",
@@ -85,7 +87,7 @@ FINDERS: Final[Mapping[str, str]] = {
     ),
     "a foreign control plane's Machine goes before its shutdown is prepared": "stack-scale",
     "a control plane without Machines counts as one with Nodes": "service-create",
-    "a MachineSet is not woken by its Machines": "create",
+    "a MachineSet is not woken by its Machines": "scale-workers",
     "a refused eviction is not tried again": "drain",
     "a drain ignores PodDisruptionBudgets": "drain",
     "no Node is drained": "drain",
