@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,12 @@ from tests.apiserver.requester import CONFIG_MAPS, GIZMOS, Asking, config_map, g
 ROOT = "authorization: Bearer root"
 JSON = "accept: application/json"
 PLAIN = (ROOT, "host: x", "user-agent: test")
+
+
+@pytest.fixture(autouse=True)
+def no_request_log(caplog: pytest.LogCaptureFixture) -> None:
+    """Turn off the log of requests, which another test may have left on."""
+    caplog.set_level(logging.WARNING, logger="kapy.apiserver.requests")
 
 
 class Wire(asyncio.Transport):
