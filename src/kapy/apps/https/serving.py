@@ -111,7 +111,7 @@ async def serve_connections(
     *,
     protocol: Protocols = HTTPProtocol,
 ) -> AsyncIterator[None]:
-    """As `serve`, for the connections of a source, which is closed at the end."""
+    """Serve the connections that a source passes on, and close it at the end."""
     server = _Server(_config(application, certificate, protocol))
     async with asyncio.TaskGroup() as group:
         renewal = group.create_task(certificate.keep())
