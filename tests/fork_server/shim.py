@@ -18,8 +18,11 @@ SIGNALS = (
     *(_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP),
     *(_signal.SIGQUIT, _signal.SIGUSR1, _signal.SIGUSR2),
 )
-KNOWN = ("PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE")
-"""Variables of Python's start that the server obeys, or that change nothing for it."""
+KNOWN = ("PYTHON", "PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE")
+"""Variables of Python's start that the server obeys, or that change nothing for it.
+
+`PYTHON` is none of Python's own: `make PYTHON=FILE` hands it to each program that it starts.
+"""
 
 
 def main() -> None:

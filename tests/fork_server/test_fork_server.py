@@ -61,7 +61,12 @@ def program(tmp_path: Path) -> Path:
     return tmp_path
 
 
+ENVIRON = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+"""Most settings of Python keep a program from being a fork."""
+
+
 def start(folder: Path, python: str | Path, *words: str, **more: object) -> subprocess.Popen[str]:
+    more = {"env": ENVIRON, **more}
     return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
         [python, "-m", "program", *words],
         cwd=folder,
@@ -99,10 +104,12 @@ def test_a_fork_ends_as_a_program_does(program: Path, words: tuple[str, ...], te
 
 
 def test_a_fork_has_the_surroundings_of_its_shim(program: Path) -> None:
-    more = {"env": {**os.environ, "KAPY_SECRET": "", "HOME": "/nowhere"}, "umask": 0o027}
+    environ = {**ENVIRON, "KAPY_SECRET": "", "HOME": "/nowhere", "PYTHON": "python3"}
+    more = {"env": environ, "umask": 0o027}
     forked = ended(start(program, shims() / "python", "tell", **more))
     real = ended(start(program, sys.executable, "tell", **more))
     assert '"umask": 23' in real[1]
+    assert str(shims() / "python") in forked[1]
     assert forked[1].replace(str(shims() / "python"), sys.executable) == real[1]
 
 
@@ -150,7 +157,7 @@ def test_kapy_runs_as_a_fork(tmp_path: Path) -> None:
 
 
 def test_interrupted_commands_have_the_same_exit_code(tmp_path: Path) -> None:
-    environ = {**os.environ, "HOME": str(tmp_path), "KAPY_HOME": str(tmp_path / "kapy")}
+    environ = {**ENVIRON, "HOME": str(tmp_path), "KAPY_HOME": str(tmp_path / "kapy")}
     with subprocess.Popen(
         [shims() / "kapy", "up", "--in-memory", "--port", "0"],
         env=environ,
