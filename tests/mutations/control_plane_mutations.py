@@ -39,7 +39,7 @@ ETCD: Final = (
     Mutation(
         "an etcd member without a Machine stays",
         f"{CODE}/etcd_members.py",
-        "await remove_member(dependencies, plane, stranger, plane.nodes or ())",
+        "await remove_member(dependencies, plane.cluster.key, stranger, plane.nodes or ())",
         "pass",
         MEMBERS,
     ),
@@ -74,7 +74,7 @@ ETCD: Final = (
     Mutation(
         "a Machine goes with its etcd member still in the cluster",
         f"{CODE}/etcd_members.py",
-        "await remove_member(dependencies, plane, member, plane.nodes)",
+        "await remove_member(dependencies, plane.cluster.key, member, plane.nodes)",
         "pass",
         STORY,
     ),

@@ -5,12 +5,21 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
+import pytest
+
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation
 from kapy.api.times import stamp
 from kapy.kube import Key
 from kapy.kube.names import PODS
+from kapy.providers.kubeadm.controlplane.reconcile import (
+    ETCD_PERIOD,
+    FULL_PERIOD,
+    KubeadmControlPlaneReconciler,
+)
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane
+from kapy.sdk import Result
 from tests.providers.kubeadm.awaiting import at, names, replaced, status_of, until
 from tests.providers.kubeadm.peer_controllers import EXPIRY, PeerControllers
 
@@ -118,6 +127,58 @@ async def test_an_unreported_failure_of_etcd_is_noticed_within_ten_minutes(
     peers.etcd.alarms = [{"memberID": number, "alarm": "CORRUPT"}]
     await asyncio.sleep(120)
     assert status_of(await peers.control_plane(), "EtcdClusterHealthy") == "False"
+
+
+async def test_an_unchanged_etcd_is_asked_every_ten_minutes_without_a_full_reconcile(
+    peers: PeerControllers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full: list[float] = []
+    advance = KubeadmControlPlaneReconciler._advance
+
+    async def count(self: KubeadmControlPlaneReconciler, plane: ControlPlane) -> Result:
+        full.append(asyncio.get_running_loop().time())
+        return await advance(self, plane)
+
+    monkeypatch.setattr(KubeadmControlPlaneReconciler, "_advance", count)
+    await peers.start()
+    await until(peers, at(1))
+    peers.pace = 300
+    await asyncio.sleep(60)
+    calls, reconciles = len(peers.etcd.calls), len(full)
+    await asyncio.sleep(3 * ETCD_PERIOD.total_seconds())
+    assert peers.etcd.calls[calls:] == 3 * [
+        "/v3/maintenance/status",
+        "/v3/cluster/member/list",
+        "/v3/maintenance/alarm",
+    ]
+    assert len(full) == reconciles
+    await asyncio.sleep(FULL_PERIOD.total_seconds())
+    assert len(full) == reconciles + 1
+
+
+@pytest.mark.parametrize("change", ["member", "leader", "down", "no member"])
+async def test_each_change_of_etcd_is_noticed_within_ten_minutes(
+    peers: PeerControllers, change: str
+) -> None:
+    await peers.start(replicas=3)
+    await until(peers, at(3))
+    peers.pace = 300
+    await asyncio.sleep(ETCD_PERIOD.total_seconds() + 60)
+    name = next(name for name in peers.etcd.members if name != peers.etcd.leader)
+    match change:
+        case "member":
+            peers.etcd.members["stranger"] = {"ID": "1", "name": "stranger"}
+        case "leader":
+            peers.etcd.leader = ""
+        case "down":
+            peers.etcd.down = True
+        case _:
+            del peers.etcd.members[name]
+    await asyncio.sleep(ETCD_PERIOD.total_seconds())
+    if change == "member":  # it is removed from etcd as soon as it is noticed
+        assert "/v3/cluster/member/remove" in peers.etcd.calls
+    else:
+        assert status_of(await peers.control_plane(), "EtcdClusterHealthy") != "True"
 
 
 async def test_a_learner_of_etcd_blocks_the_deletion_of_a_machine(peers: PeerControllers) -> None:

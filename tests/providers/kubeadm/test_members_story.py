@@ -153,7 +153,7 @@ async def test_the_last_member_is_never_removed(etcd: FakeEtcd) -> None:
     last = Member(int(etcd.members["b"]["ID"]), "a")
     dependencies = cast(Dependencies, SimpleNamespace(etcd_dial=etcd.dial))
     with pytest.raises(LastMember, match="cannot remove the last etcd member"):
-        await remove_member(dependencies, plane(), last, ["b"])
+        await remove_member(dependencies, plane().cluster.key, last, ["b"])
     assert set(etcd.members) == {"b"}
 
 
@@ -168,6 +168,6 @@ async def test_a_member_is_not_asked_to_remove_itself(etcd: FakeEtcd) -> None:
         etcd.join(name)
     going = Member(int(etcd.members["a"]["ID"]), "a")
     dependencies = cast(Dependencies, SimpleNamespace(etcd_dial=dial))
-    await remove_member(dependencies, plane(), going, ["a", "b"])
+    await remove_member(dependencies, plane().cluster.key, going, ["a", "b"])
     assert request == ["b"]
     assert set(etcd.members) == {"b"}

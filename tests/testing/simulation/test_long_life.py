@@ -151,7 +151,8 @@ def test_nothing_grows_with_daily_changes() -> None:
 @pytest.mark.slow
 def test_certificates_are_renewed_for_years(monkeypatch: pytest.MonkeyPatch) -> None:
     """The timers of a plane at rest, of minutes, are of an hour or a day: they are all the work."""
-    monkeypatch.setattr(reconcile, "RESYNC_PERIOD", timedelta(days=1))
+    monkeypatch.setattr(reconcile, "ETCD_PERIOD", timedelta(days=1))
+    monkeypatch.setattr(reconcile, "FULL_PERIOD", timedelta(days=1))
     monkeypatch.setattr(server, "BOOKMARK_SECONDS", 6 * HOUR)
     monkeypatch.setattr(store, "COMPACTION_SECONDS", 6 * HOUR)
     outcome, rest = play(int(YEARS * VISITS), 365 * DAY / VISITS)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
 
 from kapy.kube import Key
 from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
+from kapy.providers.kubeadm.controlplane.scope import EtcdState
 from kapy.providers.kubeadm.controlplane.update_decision import MachineUpdates
 from kapy.providers.kubeadm.controlplane.uptodate import ConfigMatchCache
 from kapy.remote.cluster_cache import ClusterCache, Kubeconfig
@@ -28,11 +29,25 @@ CertificateExpiry: TypeAlias = Callable[[Kubeconfig, str], Awaitable[datetime]]
 """When the serving certificate of the API server on a node ends: kubeconfig, node name."""
 
 
-class SteadyUntil(NamedTuple):
-    """The time of the next reconcile of a control plane in a steady state, and its reason."""
+class EtcdQuery(NamedTuple):
+    """A question to the etcd of a cluster, and its last answer. nodes: those that may be asked."""
+
+    cluster: Key
+    nodes: Sequence[str]
+    answer: EtcdState
+
+
+class SteadyState(NamedTuple):
+    """When a control plane in a steady state is reconciled again, and why.
+
+    moment: when etcd is asked again, by `etcd` (None if etcd is not asked). full: when the control
+    plane is reconciled also if etcd answers as before.
+    """
 
     moment: datetime
     reason: str
+    full: datetime
+    etcd: EtcdQuery | None
 
 
 @dataclass(slots=True)
@@ -67,7 +82,7 @@ class Dependencies:
     factory: MachineFactory
     grace: timedelta = CONDITIONS_GRACE
     updates: MachineUpdates | None = None
-    steady_states: SteadyStateCache[SteadyUntil] = field(default_factory=SteadyStateCache)
+    steady_states: SteadyStateCache[SteadyState] = field(default_factory=SteadyStateCache)
     matches: ConfigMatchCache = field(default_factory=ConfigMatchCache)
     cache: ReconcileCache = field(default_factory=ReconcileCache)
     controller: Controller | None = None

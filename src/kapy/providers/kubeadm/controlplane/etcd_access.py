@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 
+from kapy.kube import Key
 from kapy.kube.errors import KapyError
 from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.etcd import (
@@ -16,7 +17,7 @@ from kapy.providers.kubeadm.controlplane.etcd import (
     member_named,
 )
 from kapy.providers.kubeadm.controlplane.kubeconfig import cluster_access
-from kapy.providers.kubeadm.controlplane.scope import ControlPlane, EtcdState
+from kapy.providers.kubeadm.controlplane.scope import EtcdState
 
 
 class LeadershipNotMoved(KapyError):
@@ -27,12 +28,15 @@ class LastMember(KapyError):
     """The last member of an etcd cluster must not be removed."""
 
 
-async def read_etcd(dependencies: Dependencies, plane: ControlPlane, nodes: list[str]) -> EtcdState:
-    """Return the state that etcd reports, or the reason for which it is unknown."""
+async def read_etcd(dependencies: Dependencies, cluster: Key, nodes: Sequence[str]) -> EtcdState:
+    """Return the state that etcd reports, or the reason for which it is unknown.
+
+    nodes: those whose members are asked, until one of them answers.
+    """
     if not nodes:
         return EtcdState()
     try:
-        async with _first_answering(dependencies, plane, nodes) as (etcd, leader):
+        async with _first_answering(dependencies, cluster, nodes) as (etcd, leader):
             return await _read(etcd, leader)
     except KapyError as error:
         return EtcdState(failure=f"Failed to connect to etcd: {error}")
@@ -54,14 +58,14 @@ async def _read(etcd: Etcd, leader: int) -> EtcdState:
 
 
 async def remove_member(
-    dependencies: Dependencies, plane: ControlPlane, member: Member, nodes: Iterable[str]
+    dependencies: Dependencies, cluster: Key, member: Member, nodes: Iterable[str]
 ) -> None:
     """Remove a member from etcd, through any node but its own.
 
     The caller has checked that the quorum survives. Raises LastMember and etcd's errors.
     """
     others = [name for name in nodes if name != member.name]
-    async with _first_answering(dependencies, plane, others) as (etcd, _):
+    async with _first_answering(dependencies, cluster, others) as (etcd, _):
         members = await etcd.members()
         if all(item.id != member.id for item in members):
             return
@@ -70,14 +74,12 @@ async def remove_member(
         await etcd.remove_member(member.id)
 
 
-async def move_leader(
-    dependencies: Dependencies, plane: ControlPlane, away_from: str, to: str
-) -> None:
+async def move_leader(dependencies: Dependencies, cluster: Key, away_from: str, to: str) -> None:
     """Move the leadership from one node's member to another's; no effect if it is not the leader.
 
     Raises LeadershipNotMoved and etcd's errors.
     """
-    async with _first_answering(dependencies, plane, [away_from]) as (etcd, leader):
+    async with _first_answering(dependencies, cluster, [away_from]) as (etcd, leader):
         members = await etcd.members()
         current, target = member_named(members, away_from), member_named(members, to)
         if current is None or current.id != leader:
@@ -89,11 +91,10 @@ async def move_leader(
 
 @asynccontextmanager
 async def _first_answering(
-    dependencies: Dependencies, plane: ControlPlane, nodes: list[str]
+    dependencies: Dependencies, cluster: Key, nodes: Sequence[str]
 ) -> AsyncIterator[tuple[Etcd, int]]:
     """Connect to the first etcd member that answers; yield it and the leader that it reports.
     Raises EtcdUnreachable."""
-    cluster = plane.cluster.key
     access = await cluster_access(dependencies, cluster)
     failures = []
     for node in nodes:

@@ -70,7 +70,7 @@ async def remove_unowned_members(dependencies: Dependencies, plane: ControlPlane
             f"etcd member {name} does not have a corresponding Machine, it must be removed from"
             " the cluster but this operation can lead to quorum loss. Please check the etcd status"
         )
-    await remove_member(dependencies, plane, stranger, plane.nodes or ())
+    await remove_member(dependencies, plane.cluster.key, stranger, plane.nodes or ())
     raise EtcdUnknown(f"etcd member {name} was removed; looking at etcd again")
 
 
@@ -116,7 +116,9 @@ async def move_etcd_leader(
     failures = []
     for candidate in candidates:
         try:
-            await move_leader(dependencies, plane, node_name(machine), node_name(candidate))
+            await move_leader(
+                dependencies, plane.cluster.key, node_name(machine), node_name(candidate)
+            )
             return
         except KapyError as error:
             failures.append(f"{candidate.metadata.name}: {error}")
@@ -155,7 +157,7 @@ async def _leave_etcd(dependencies: Dependencies, plane: ControlPlane, machine: 
     if not etcd_survives(plane, without=name):
         return False
     await move_etcd_leader(dependencies, plane, machine)
-    await remove_member(dependencies, plane, member, plane.nodes)
+    await remove_member(dependencies, plane.cluster.key, member, plane.nodes)
     return True
 
 

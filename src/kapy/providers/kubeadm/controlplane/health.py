@@ -125,7 +125,8 @@ async def _inspect(dependencies: Dependencies, plane: ControlPlane) -> None:
         raise
     observe_components(plane, nodes, pods)
     if plane.is_etcd_managed:
-        observe_etcd(plane, await read_etcd(dependencies, plane, nodes_to_query(plane)))
+        cluster, candidates = plane.cluster.key, nodes_to_query(plane)
+        observe_etcd(plane, await read_etcd(dependencies, cluster, candidates))
         if not conditions.is_true(plane.kcp.status.conditions, T.ETCD_CLUSTER_HEALTHY):
             # A timer, because etcd is queried and not watched: no event shows that it has
             # recovered.

@@ -20,7 +20,14 @@ from kapy.providers.kubeadm.bootstrap.discovery import endpoint_of
 from kapy.providers.kubeadm.controlplane.adoption import CannotAdopt, adopt, is_adoptable
 from kapy.providers.kubeadm.controlplane.availability import next_report_after
 from kapy.providers.kubeadm.controlplane.deletion import delete
-from kapy.providers.kubeadm.controlplane.dependencies import BY_CLUSTER, Dependencies, SteadyUntil
+from kapy.providers.kubeadm.controlplane.dependencies import (
+    BY_CLUSTER,
+    Dependencies,
+    EtcdQuery,
+    SteadyState,
+)
+from kapy.providers.kubeadm.controlplane.etcd_access import read_etcd
+from kapy.providers.kubeadm.controlplane.etcd_health import nodes_to_query
 from kapy.providers.kubeadm.controlplane.loop import KubeadmLoop, report_not_inspected
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.providers.kubeadm.controlplane.status import set_status
@@ -32,8 +39,10 @@ from kapy.sdk.contracts import Found, InfraMachine, Unreadable
 from kapy.sdk.controllers import Draft, Phase, Reconciler, paused_condition, report_pause
 from kapy.sdk.machine_control_plane import control_plane_machines, next_transition
 
-RESYNC_PERIOD: Final = timedelta(minutes=10)
-"""The longest time without a full reconcile (upstream's default sync period)."""
+ETCD_PERIOD: Final = timedelta(minutes=10)
+"""How often etcd is asked while nothing else has changed (upstream's default sync period)."""
+FULL_PERIOD: Final = timedelta(hours=1)
+"""The longest time without a full reconcile."""
 
 
 class MixedManagement(KapyError):
@@ -56,11 +65,24 @@ class KubeadmControlPlaneReconciler(Reconciler[KubeadmControlPlane, ControlPlane
     async def reconcile(self, key: Key) -> Result:
         """Reconcile one KubeadmControlPlane, if something has changed since it was steady."""
         states, now = self.dependencies.steady_states, self.dependencies.runtime.clock()
-        steady = states.get(key, now)
-        if steady is not None:
-            return requeue(after=steady.moment - now, because=steady.reason)
-        self._changes_at_start[key] = states.count(key)
+        state, changes = states.get(key, now), states.count(key)
+        if state is not None and state.moment <= now and await self._is_etcd_unchanged(state.etcd):
+            state = state._replace(moment=min(state.full, now + ETCD_PERIOD))
+            states.store(key, changes, state, state.full)
+        if state is not None and state.moment > now:
+            return requeue(after=state.moment - now, because=state.reason)
+        self._changes_at_start[key] = changes
         return await super().reconcile(key)
+
+    async def _is_etcd_unchanged(self, query: EtcdQuery | None) -> bool:
+        if query is None:
+            return True
+        before = query.answer
+        answer = await read_etcd(self.dependencies, query.cluster, query.nodes)
+        return not answer.failure and (
+            (answer.leader, answer.members, answer.alarms)
+            == (before.leader, before.members, before.alarms)
+        )
 
     async def begin(self, draft: Draft[KubeadmControlPlane]) -> ControlPlane | Result:
         cluster = self._cluster_of(draft.before)
@@ -117,12 +139,15 @@ class KubeadmControlPlaneReconciler(Reconciler[KubeadmControlPlane, ControlPlane
         result = await super().write(plane, failed=failed)
         if not plane.is_steady:
             return result
-        # A timer, because etcd is asked and not watched.
-        result = result.earlier_of(requeue(after=RESYNC_PERIOD, because="etcd cannot be watched"))
+        # Timers, because etcd is asked and not watched.
+        because = "etcd cannot be watched"
+        full = result.earlier_of(requeue(after=FULL_PERIOD, because=because))
+        result = full.earlier_of(requeue(after=ETCD_PERIOD, because=because))
+        assert full.after is not None
         assert result.after is not None
-        until, key = plane.now + result.after, plane.kcp.key
-        state = SteadyUntil(until, result.reason)
-        self.dependencies.steady_states.store(key, self._changes_at_start[key], state, until)
+        moment, latest = plane.now + result.after, plane.now + full.after
+        state, key = SteadyState(moment, result.reason, latest, _query_of(plane)), plane.kcp.key
+        self.dependencies.steady_states.store(key, self._changes_at_start[key], state, latest)
         return result
 
     def forget(self, key: Key) -> None:
@@ -206,3 +231,9 @@ class KubeadmControlPlaneReconciler(Reconciler[KubeadmControlPlane, ControlPlane
                 plane.requeue_by(
                     requeue(after=after, because="an issue becomes old enough to be reported")
                 )
+
+
+def _query_of(plane: ControlPlane) -> EtcdQuery | None:
+    if not plane.is_etcd_managed or plane.etcd.members is None:
+        return None
+    return EtcdQuery(plane.cluster.key, nodes_to_query(plane), plane.etcd)
