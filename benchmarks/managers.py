@@ -107,7 +107,8 @@ async def started(number: int) -> list[Row]:
         await _filled(folder / "data", number)
         environ = {**os.environ, "HOME": home, "KAPY_HOME": home, "KUBECONFIG": f"{home}/config"}
         without = [f"--without={manager}" for manager in MANAGERS]
-        plane = ["up", f"--data-dir={folder}", "--port=0", *without]
+        # The plane that made the clusters kept its keys in memory.
+        plane = ["up", f"--data-dir={folder}", "--port=0", "--replace-keys", *without]
         stack.enter_context(_running(plane, environ))
         machines = stack.enter_context(_manager("infrastructure-dev", environ))
         _all_open(machines, number)

@@ -1,13 +1,34 @@
-"""The format of a plane's log lines: text for people, or JSON for log collectors."""
+"""The format of log lines: text for people, or JSON for log collectors.
+
+Both have the fields of a record, among them those of the reconcile that logged it.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 import sys
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kapy.engine.reconcile_log import fields_of
 
 TEXT: Final = "%(asctime)s %(levelname).1s %(name)s: %(message)s"
+_SHOWN: Final = ("controller", "namespace", "name", "Cluster", "reconcileID")
+_ID_LENGTH: Final = 8
+"""A text has the beginning of a reconcile's ID, which tells reconciles of one object apart."""
+
+
+class Text(logging.Formatter):
+    """Formats a line of text, which ends with the fields of the reconcile that logged it."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        """Return the line, without the traceback."""
+        fields = fields_of(record)
+        shown = [f'{name}="{_short(name, fields[name])}"' for name in _SHOWN if fields.get(name)]
+        if "reconcileID" not in fields:
+            return super().formatMessage(record)
+        return " ".join((super().formatMessage(record), *shown))
 
 
 class Json(logging.Formatter):
@@ -15,17 +36,16 @@ class Json(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
-        fields = getattr(record, "fields", {})
-        record_fields = {
+        line = {
             "ts": round(record.created * 1000, 3),
             "level": record.levelname.lower(),
             "logger": record.name,
             "msg": getattr(record, "event", None) or record.getMessage(),
-            **fields,
+            **fields_of(record),
         }
         if record.exc_info:
-            record_fields["stacktrace"] = self.formatException(record.exc_info)
-        return json.dumps(record_fields, ensure_ascii=False)
+            line["stacktrace"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)
 
 
 def log_to_stderr(verbose: int, form: str = "text", handler: logging.Handler | None = None) -> None:
@@ -35,7 +55,13 @@ def log_to_stderr(verbose: int, form: str = "text", handler: logging.Handler | N
     """
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     handler = handler or logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Json() if form == "json" else logging.Formatter(TEXT))
+    handler.setFormatter(Json() if form == "json" else Text(TEXT))
     logging.basicConfig(level=level, handlers=[handler])
     # asyncio's debug messages are about polling, not about the plane.
     logging.getLogger("asyncio").setLevel(logging.WARNING)
+
+
+def _short(name: str, value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{value['namespace']}/{value['name']}"
+    return value[:_ID_LENGTH] if name == "reconcileID" else str(value)

@@ -35,6 +35,8 @@ Observer = Callable[[Resource, Document], None]
 metadata with a `deletionTimestamp`, no finalizers and (if the server returned only a Status) no
 resourceVersion."""
 
+WriteVerb = Literal["created", "wrote", "deleted"]
+WriteLog = Callable[[WriteVerb, Resource, Key], None]
 CachedReader = Callable[[Resource, Key], Document | None]
 
 ATTEMPTS: Final = 5
@@ -82,7 +84,8 @@ class Client:
     transport: the server. field_manager: sent as `fieldManager` with every write. observe: receives
     every object that a write returned (the cache uses it, so that a writer never reads an older
     state). newest: the cached object, or None. history: what the cache knows of versions. turns:
-    locks that serialize writers of the same object.
+    locks that serialize writers of the same object. log_write: is told of every write that
+    succeeded.
     """
 
     def __init__(
@@ -92,6 +95,7 @@ class Client:
         self.field_manager = field_manager
         self.observe = observe
         self.newest: CachedReader | None = None
+        self.log_write: WriteLog | None = None
         self.history: History | None = None
         self.turns = WriteLocks()
         self._write_query = {"fieldManager": field_manager}
@@ -253,6 +257,8 @@ class Client:
             options["propagationPolicy"] = propagation
         path = resource.path(key.namespace, key.name)
         answer = await self._send(Request("DELETE", path, {}, _JSON, options))
+        if self.log_write is not None:
+            self.log_write("deleted", resource, key)
         if self.observe is not None:
             delete_options = (
                 answer if answer.get("kind") != "Status" else _deleted_object(key, answer)
@@ -325,8 +331,12 @@ class Client:
         if history is not None and reply.status == CREATED and 0 < _version_of(answer) < position:
             # A new object has a new version, unless the server was restored from a backup.
             history.go_back(resource)
-        if self.observe is not None and not dry_run:
-            self.observe(resource, answer)
+        if not dry_run:
+            if self.observe is not None:
+                self.observe(resource, answer)
+            if self.log_write is not None:
+                verb: WriteVerb = "created" if reply.status == CREATED else "wrote"
+                self.log_write(verb, resource, Key.of(answer))
         return answer
 
     async def _pages(

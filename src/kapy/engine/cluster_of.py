@@ -20,10 +20,13 @@ def cluster_of(document: Document) -> Key:
     The Cluster is found by `spec.clusterName`, the label, or the owner references, in this order.
     """
     metadata = document["metadata"]
-    return Key(metadata.get("namespace", ""), _cluster_name(document) or metadata["name"])
+    return Key(metadata.get("namespace", ""), cluster_name_of(document) or metadata["name"])
 
 
-def _cluster_name(document: Document) -> str:
+def cluster_name_of(document: Document) -> str:
+    """Return the name of the Cluster that an object belongs to, "" if it is a Cluster or belongs to
+    none yet.
+    """
     if _is_cluster(document):
         return ""
     metadata = document["metadata"]

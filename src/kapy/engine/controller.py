@@ -16,6 +16,7 @@ from kapy.engine.counters import Counters
 from kapy.engine.failure import describe_error, is_expected, is_transient, retry_after
 from kapy.engine.own_writes import OF_THIS_RECONCILE, OwnWrites
 from kapy.engine.queue import INITIAL, Queue
+from kapy.engine.reconcile_log import CURRENT, ReconcileContext
 from kapy.engine.result import Result
 from kapy.engine.worker_slots import TurnLimit, WorkerSlots, occupy_slot
 from kapy.kube import Document, Key
@@ -279,6 +280,8 @@ class Controller:
             if token is None:
                 queue.done(key)
                 continue
+            context = ReconcileContext(self.name, key)
+            CURRENT.set(context)
             try:
                 result = await self._reconcile(key)
             except Exception as error:
@@ -292,8 +295,10 @@ class Controller:
                 if self._failures:
                     self._failures.pop(key, None)
                 if not queue.done(key) and after is not None:
+                    log.debug("requeue in %s: %s", after, result.reason)
                     queue.add_after(key, after.total_seconds(), result.reason, retry=True)
             finally:
+                context.is_over = True
                 if gate is not None:
                     gate.end(token)
             # A reconcile that never waits would block the event loop.

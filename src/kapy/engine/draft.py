@@ -19,6 +19,7 @@ from typing import Final, Generic, TypeVar
 
 from kapy.client.client import Client
 from kapy.engine.own_writes import OF_THIS_RECONCILE
+from kapy.engine.reconcile_log import log_changes
 from kapy.engine.store import is_gone, version_of
 from kapy.engine.three_way_merge import three_way_merge, touches_shared_list
 from kapy.kube import Document
@@ -156,6 +157,7 @@ class Draft(Generic[O]):
                 if not patch:
                     return  # another writer has made the same change
             else:
+                log_changes(self.before, answer)
                 if (own := OF_THIS_RECONCILE.get(None)) is not None:
                     own.add(self.before, patch, answer)
                 self._rebase(answer, keep=("status",) if rest else ())

@@ -22,6 +22,7 @@ from kapy.client.client import Client
 from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
 from kapy.engine.phases import Phase, run_phases
+from kapy.engine.reconcile_log import set_object
 from kapy.engine.result import DONE, Result
 from kapy.engine.status_delay import NO_COUNTERS, StatusDelay
 from kapy.engine.status_memo import StatusInputs, StatusMemo
@@ -128,6 +129,7 @@ class Reconciler(ABC, Generic[O, S]):
         if document is None:
             self.forget(key)
             return DONE
+        set_object(document)
         draft = Draft(self._client, self.kind, document)
         scope = await self.begin(draft)
         if isinstance(scope, Result):

@@ -26,6 +26,7 @@ from kapy.engine.idle_packing import Part
 from kapy.engine.metrics import Metrics
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.private_keys import PrivateKeyPool
+from kapy.engine.reconcile_log import log_write
 from kapy.engine.shards import Shards
 from kapy.engine.worker_slots import TurnLimit
 from kapy.kube.http import Transport
@@ -111,7 +112,7 @@ class Runtime:
         client = Client(transport, field_manager=field_manager)
         cache = Cache(client, random=random, namespace=options.namespace)
         client.observe, client.newest = cache.observe, cache.newest
-        client.history = cache
+        client.history, client.log_write = cache, log_write
         # Events are not written through the cache, because no controller reads them.
         journal = EventWriter(Client(transport, field_manager=field_manager), clock, random)
         events = Recorder(journal, field_manager)

@@ -66,7 +66,7 @@ class Probe:
         port = self._port(running, action.get("port"))
         tls = None
         if (action.get("scheme") or "HTTP") == "HTTPS":
-            tls = ssl.create_default_context()
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             tls.check_hostname = False
             tls.verify_mode = ssl.CERT_NONE  # like a kubelet, which does not verify certificates
         reader, writer = await asyncio.open_connection(running.address, port, ssl=tls)

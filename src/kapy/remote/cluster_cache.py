@@ -27,6 +27,7 @@ from kapy.client.server_clock import ServerClock
 from kapy.client.tracing import with_tracing
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
+from kapy.engine.reconcile_log import log_write
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
 from kapy.engine.shards import ExtraKeys
@@ -358,6 +359,7 @@ class ClusterCache:
         accessor.transport = transport
         accessor.throttle = throttle
         accessor.client = Client(throttle, field_manager=manager, observe=accessor.observe)
+        accessor.client.log_write = log_write
 
     async def _probe(self, accessor: ClusterAccessor) -> Result:
         if not (self._is_probed(accessor) or accessor.suspected):

@@ -40,6 +40,7 @@ from kapy.apps.pidfile import WorkerRecord
 from kapy.apps.start_waits import wait_with_limit
 from kapy.apps.workers.channel import Channel
 from kapy.apps.workers.launching import start_connected
+from kapy.apps.workers.logs import write_log
 from kapy.apps.workers.metrics import merge_metrics
 from kapy.apps.workers.pool import FIRST_BACKOFF, MAX_BACKOFF, STABLE_AFTER
 from kapy.apps.workers.targets import LOG
@@ -212,9 +213,7 @@ class _Process:
             self.is_ready.set()
             log.info("%s runs (process %d)", self.record.name, value)
         elif name == LOG:
-            level, logger, message, event, fields = value
-            extra = {"event": event, "fields": fields} if event else None
-            logging.getLogger(logger).log(level, "%s: %s", self.record.name, message, extra=extra)
+            write_log(self.record.name, value)
         elif name == AUDITED and self._settings.server.audit is not None:
             self._settings.server.audit.put_line(value.encode())
 

@@ -42,8 +42,9 @@ from kapy.apps.api_processes.configuration import (
 from kapy.apps.conversion import convert_documents
 from kapy.apps.gc_tuning import collect_less_often
 from kapy.apps.workers.channel import Channel
+from kapy.apps.workers.logs import log_over
 from kapy.apps.workers.metrics import metrics_reply
-from kapy.apps.workers.targets import LOG, METRICS
+from kapy.apps.workers.targets import METRICS
 from kapy.engine.idle_packing import pack_idle_objects
 from kapy.kube.errors import KapyError, Unreachable
 from kapy.kube.http import Reply, Request
@@ -84,7 +85,7 @@ class ApiProcess:
         self._frames = channel.connection = await Frames.open(end, self.receive, self._lose)
         try:
             config = await self.configuration()
-            _log_over(channel, config.log_level)
+            log_over(channel, config.log_level)
             with collect_less_often():
                 await self._serve(config, sockets)
         except KapyError as error:
@@ -245,26 +246,3 @@ class _AuditLines:
     async def run(self) -> None:
         """Wait until cancelled."""
         await asyncio.Event().wait()
-
-
-def _log_over(channel: Channel, level: int) -> None:
-    """Let the plane write what is logged here."""
-    root = logging.getLogger()
-    root.handlers[:] = [_ChannelHandler(channel)]
-    root.setLevel(level)
-    logging.getLogger("asyncio").setLevel(max(level, logging.WARNING))
-
-
-class _ChannelHandler(logging.Handler):
-    """Sends records to the plane, with their fields."""
-
-    def __init__(self, channel: Channel) -> None:
-        super().__init__()
-        self._channel = channel
-        self.setFormatter(logging.Formatter("%(message)s"))
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Send one record, with its traceback."""
-        event, fields = getattr(record, "event", ""), getattr(record, "fields", {})
-        entry = [record.levelno, record.name, self.format(record), event, fields]
-        self._channel.notify(LOG, entry)

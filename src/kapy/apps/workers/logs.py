@@ -7,6 +7,7 @@ from typing import Any
 
 from kapy.apps.workers.channel import Channel
 from kapy.apps.workers.targets import LOG
+from kapy.engine.reconcile_log import fields_of
 
 
 def log_over(channel: Channel, level: int) -> None:
@@ -19,12 +20,13 @@ def log_over(channel: Channel, level: int) -> None:
 
 def write_log(process: str, record: Any) -> None:
     """Log the value of a notice LOG. process: the name of the process that sent it."""
-    level, logger, message = record
-    logging.getLogger(logger).log(level, "%s: %s", process, message)
+    level, logger, message, event, fields = record
+    extra = {"event": event, "fields": fields}
+    logging.getLogger(logger).log(level, "%s: %s", process, message, extra=extra)
 
 
 class _ChannelHandler(logging.Handler):
-    """Sends records to the other process."""
+    """Sends records to the other process, with their fields."""
 
     def __init__(self, channel: Channel) -> None:
         super().__init__()
@@ -33,4 +35,6 @@ class _ChannelHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Send one record, with its traceback."""
-        self._channel.notify(LOG, [record.levelno, record.name, self.format(record)])
+        event = getattr(record, "event", None)
+        entry = [record.levelno, record.name, self.format(record), event, fields_of(record)]
+        self._channel.notify(LOG, entry)

@@ -1,0 +1,67 @@
+"""What a worker logs is written by the plane, with the fields of the worker's reconcile."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any, cast
+
+import pytest
+
+from kapy.apps.workers.channel import Channel
+from kapy.apps.workers.logs import log_over, write_log
+from kapy.cli.log_lines import Json
+from kapy.engine.reconcile_log import CURRENT, ReconcileContext
+from kapy.kube import Key
+
+MACHINE = {
+    "apiVersion": "cluster.x-k8s.io/v1beta2",
+    "kind": "Machine",
+    "metadata": {"namespace": "default", "name": "m"},
+    "spec": {"clusterName": "c"},
+}
+
+
+class RecordingChannel:
+    """Keeps what is sent, as it arrives at the other end: as JSON."""
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+
+    def notify(self, _: str, value: Any) -> None:
+        self.sent.append(json.loads(json.dumps(value)))
+
+
+@pytest.fixture
+def root() -> Iterator[logging.Logger]:
+    logger = logging.getLogger()
+    handlers, level = list(logger.handlers), logger.level
+    yield logger
+    logger.handlers[:] = handlers
+    logger.setLevel(level)
+
+
+def test_a_record_keeps_its_fields_on_its_way(root: logging.Logger) -> None:
+    channel = RecordingChannel()
+    log_over(cast("Channel", channel), logging.INFO)
+    context = ReconcileContext("machine", Key("default", "m"))
+    context.document = MACHINE
+    token = CURRENT.set(context)
+    logging.getLogger("kapy.core").info("waits")
+    CURRENT.reset(token)
+    logging.getLogger("kapy.core").info("outside")
+    lines = StringIO()
+    handler = logging.StreamHandler(lines)
+    handler.setFormatter(Json())
+    root.handlers[:] = [handler]
+    for record in channel.sent:
+        write_log("worker-1", record)
+    inside, outside = map(json.loads, lines.getvalue().splitlines())
+    assert inside["msg"] == "worker-1: waits"
+    assert inside["controller"] == "machine"
+    assert inside["Machine"] == {"namespace": "default", "name": "m"}
+    assert inside["Cluster"] == {"namespace": "default", "name": "c"}
+    assert inside["reconcileID"]
+    assert set(outside) == {"ts", "level", "logger", "msg"}
