@@ -37,8 +37,8 @@ from kapy.apps.controllers import Controllers, add_controllers
 from kapy.apps.conversion import convert_documents, first_supported
 from kapy.apps.credentials import Credentials, issue_credentials
 from kapy.apps.definitions import install_definitions
-from kapy.apps.gc_tuning import collect_less_often
 from kapy.apps.network_serving import NetworkAccess, serve_network
+from kapy.apps.process_tuning import tuned_process
 from kapy.apps.service_addresses import ServiceAddresses
 from kapy.apps.settings import Settings
 from kapy.apps.start_waits import wait_until_working, wait_with_limit
@@ -133,7 +133,7 @@ async def management_plane(
         async with AsyncExitStack() as stack:
             stack.enter_context(write_audit_log(server, settings.audit, clock))
             if settings.serving is not None:  # the plane is the main task of the process
-                stack.enter_context(collect_less_often())
+                stack.enter_context(tuned_process())
             yield await _start(stack, server, settings, clock, random, way, credentials, launch)
     finally:
         server.close()

@@ -205,10 +205,12 @@ async def _serve(options: ServeOptions) -> None:
     from kapy.apps.extension_server.loading import application_at
     from kapy.apps.extension_server.process_config import certificate_of
     from kapy.apps.extension_server.serving import serve_extension
+    from kapy.apps.process_tuning import tuned_process
     from kapy.cli.signals import handle_stop_signals
 
     application = application_at(options.target)
     async with AsyncExitStack() as stack:
+        stack.enter_context(tuned_process())
         certificate = await certificate_of(options.config, stack)
         _, port = await stack.enter_async_context(
             serve_extension(

@@ -15,6 +15,7 @@ from kapy.client.server_clock import ServerClock
 from kapy.client.stream import Event
 from kapy.engine.cache import Informer
 from kapy.engine.collection_limits import CollectionLimit
+from kapy.engine.reconcile_log import log_write
 from kapy.engine.reflector import Backoff, Reflector
 from kapy.engine.store import Store
 from kapy.engine.transform import TransformFunc, transform_of
@@ -164,6 +165,15 @@ class ClusterAccessor:
     def over_network(self) -> bool:
         """Whether only a probe can detect that the server went away."""
         return self.transport is not None and self.transport.over_network
+
+    def use(
+        self, transport: FailureDetector, throttle: RequestThrottle, field_manager: str
+    ) -> None:
+        """Use an open connection. throttle: the same one, for reconciles."""
+        self.transport = transport
+        self.throttle = throttle
+        self.client = Client(throttle, field_manager=field_manager, observe=self.observe)
+        self.client.log_write = log_write
 
     def observe(self, resource: Resource, document: Document) -> None:
         """Store the answer of an own write to this cluster."""

@@ -27,7 +27,6 @@ from kapy.client.server_clock import ServerClock
 from kapy.client.tracing import with_tracing
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
-from kapy.engine.reconcile_log import log_write
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.runtime import Runtime
 from kapy.engine.shards import ExtraKeys
@@ -355,11 +354,7 @@ class ClusterCache:
         throttle = RequestThrottle(
             way, random, lambda: self._notify(accessor.cluster), self._slow_requests
         )
-        manager = self._runtime.client.field_manager
-        accessor.transport = transport
-        accessor.throttle = throttle
-        accessor.client = Client(throttle, field_manager=manager, observe=accessor.observe)
-        accessor.client.log_write = log_write
+        accessor.use(transport, throttle, self._runtime.client.field_manager)
 
     async def _probe(self, accessor: ClusterAccessor) -> Result:
         if not (self._is_probed(accessor) or accessor.suspected):

@@ -40,7 +40,7 @@ from kapy.apps.api_processes.configuration import (
     decode,
 )
 from kapy.apps.conversion import convert_documents
-from kapy.apps.gc_tuning import collect_less_often
+from kapy.apps.process_tuning import tuned_process
 from kapy.apps.workers.channel import Channel
 from kapy.apps.workers.logs import log_over
 from kapy.apps.workers.metrics import metrics_reply
@@ -86,7 +86,7 @@ class ApiProcess:
         try:
             config = await self.configuration()
             log_over(channel, config.log_level)
-            with collect_less_often():
+            with tuned_process():
                 await self._serve(config, sockets)
         except KapyError as error:
             log.error("%s", error)

@@ -18,6 +18,7 @@ from kapy.apps.extension_server.process_config import FAILED, ProcessConfig, cer
 from kapy.apps.extension_server.serving import HookProtocol
 from kapy.apps.https.certificate import require_clients_of
 from kapy.apps.https.serving import serve_connections
+from kapy.apps.process_tuning import tuned_process
 from kapy.apps.workers.channel import Channel
 from kapy.apps.workers.logs import log_over
 from kapy.apps.workers.metrics import decode_families, metrics_reply
@@ -65,6 +66,7 @@ class ServedProcess:
         application = self._application = application_at(config.target)
         application.complete_metrics = self._metrics_of_all
         async with AsyncExitStack() as stack:
+            stack.enter_context(tuned_process())
             certificate = await certificate_of(config, stack, follows=True)
             if config.client_ca:
                 require_clients_of(Path(config.client_ca), certificate)

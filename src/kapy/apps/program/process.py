@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 
 from kapy._aio.clock import Clock
 from kapy._aio.services import Service, run_services
-from kapy.apps.gc_tuning import collect_less_often
 from kapy.apps.https.certificate import certificate_in
 from kapy.apps.https.serving import Application, serve
+from kapy.apps.process_tuning import tuned_process
 from kapy.apps.program.diagnostics import Diagnostics
 from kapy.apps.program.endpoints import NO_ADDRESS, Endpoints, parse_address, serve_endpoints
 from kapy.apps.program.options import ProgramOptions
@@ -83,7 +83,7 @@ async def run_process(
     options, random = process.options, Random()
     transport = ApiTransport(process.access)
     async with AsyncExitStack() as stack:
-        stack.enter_context(collect_less_often())
+        stack.enter_context(tuned_process())
         stack.push_async_callback(transport.aclose)
         own = Client(transport, field_manager=process.name)
         turn = _leader_gate(process, stack, clock, random)

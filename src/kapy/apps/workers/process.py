@@ -16,7 +16,7 @@ from kapy._aio.services import Service, run_services
 from kapy.apps.cluster_controllers import add_cluster_controllers
 from kapy.apps.control_plane_pods import PodAccess
 from kapy.apps.extension_clients import extension_clients, services_of
-from kapy.apps.gc_tuning import collect_less_often
+from kapy.apps.process_tuning import tuned_process
 from kapy.apps.transports import over_network, with_url_override
 from kapy.apps.workers.channel import Channel
 from kapy.apps.workers.clusters import RemoteClusters
@@ -93,7 +93,7 @@ class Worker:
         try:
             config = await self.configuration()
             log_over(channel, config.log_level)
-            with collect_less_often():
+            with tuned_process():
                 await self.work(config, system_clock, Random())
         except BaseExceptionGroup as failures:
             return _log_end(first_error(failures))
