@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 from tests.absent import chromium
 from tests.browser.farm import Farm, run_farm
@@ -62,4 +70,4 @@ def _note(message: ConsoleMessage, problems: list[str]) -> None:
 def log_in(page: Page, link: str) -> None:
     """Follow a link to the fleet."""
     page.goto(link)
-    page.wait_for_url("**/ui/")
+    expect(page).to_have_url(re.compile(r"/ui/$"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 from base64 import b64decode
@@ -88,7 +89,7 @@ class Operator:
 
 def _submit(page: Page) -> None:
     page.locator("main form button").click()
-    page.wait_for_url("**/clusters/default/*")
+    expect(page).to_have_url(re.compile(r"/clusters/default/[^/]*$"))
 
 
 def _run(command: Sequence[str] | str) -> str:

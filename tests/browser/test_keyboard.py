@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Final
 
 import pytest
@@ -9,6 +10,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import log_in
 from tests.browser.farm import Farm, herd_member
+from tests.waiting import LIMIT
 
 pytestmark = pytest.mark.sockets
 
@@ -57,6 +59,15 @@ def _tab_to(page: Page, wanted: str) -> None:
         if page.evaluate("(wanted) => document.activeElement.matches(wanted)", wanted):
             return
     raise AssertionError(f"the focus never comes to {wanted}")
+
+
+def _until(page: Page, condition: str) -> None:
+    """Wait until an expression is true."""
+    deadline = time.monotonic() + LIMIT
+    # Chromium evaluates it by `evaluate` only: the policy of the page forbids `eval`.
+    while not page.evaluate(condition):
+        assert time.monotonic() < deadline, condition
+        page.wait_for_timeout(20)
 
 
 def _press(page: Page, wanted: str, key: str = "Enter") -> None:
@@ -118,7 +129,7 @@ def test_a_cluster_and_its_yaml_are_read_by_keys(keys: Page, farm: Farm) -> None
     _walk(keys)
     _press(keys, "pre")
     keys.keyboard.press("End")
-    keys.wait_for_function("document.activeElement.scrollTop > 0")
+    _until(keys, "document.activeElement.scrollTop > 0")
     _press(keys, ".crumbs a[href*='/clusters/default/heron']")
     expect(keys.get_by_role("heading", level=1)).to_contain_text("heron")
 

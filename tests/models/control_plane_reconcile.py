@@ -96,8 +96,7 @@ def _run(work: Coroutine[Any, Any, Result | None]) -> None:
 
 @contextmanager
 def _patched(state: State) -> Iterator[None]:
-    async def remove(_: object, plane: ControlPlane, member: EtcdMember, nodes: object) -> None:
-        assert plane.etcd.members is not None
+    async def remove(_: object, cluster: Key, member: EtcdMember, nodes: object) -> None:
         raise _Happened(Effect("remove member", member.id - 1))
 
     async def move(*_: object) -> None:

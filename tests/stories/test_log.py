@@ -65,7 +65,7 @@ async def test_the_log_tells_the_life_of_a_machine() -> None:
 
 def expect_life(name: str, records: Sequence[Record]) -> None:
     about = [record for record in records if f"Machine default/{name}" in record["msg"]]
-    told = " | ".join(record["msg"] for record in about)
+    text = " | ".join(record["msg"] for record in about)
     life = (
         f"created DevMachine default/{name}",
         f"created Machine default/{name}",
@@ -76,9 +76,9 @@ def expect_life(name: str, records: Sequence[Record]) -> None:
         f"deleted DevMachine default/{name}",
         "phase=Deleting (was Running)",
     )
-    positions = [told.find(step) for step in life]
-    assert positions == sorted(positions), told
-    assert positions[0] == 0, told
+    positions = [text.find(step) for step in life]
+    assert positions == sorted(positions), text
+    assert positions[0] == 0, text
     for record in about:
         assert (record["namespace"], record["Cluster"]) == ("default", CLUSTER)
         assert record["name"]

@@ -1,4 +1,4 @@
-"""What a worker logs is written by the plane, with the fields of the worker's reconcile."""
+"""The plane writes the log of its workers, with the fields of their reconciles."""
 
 from __future__ import annotations
 

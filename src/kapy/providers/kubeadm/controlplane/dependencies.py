@@ -38,7 +38,7 @@ class EtcdQuery(NamedTuple):
 
 
 class SteadyState(NamedTuple):
-    """When a control plane in a steady state is reconciled again, and why.
+    """The time of the next reconcile of a control plane in a steady state, and its reason.
 
     moment: when etcd is asked again, by `etcd` (None if etcd is not asked). full: when the control
     plane is reconciled also if etcd answers as before.
