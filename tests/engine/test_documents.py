@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -151,3 +153,32 @@ async def test_a_program_packs_after_two_intervals(monkeypatch: pytest.MonkeyPat
     assert not others._decoded
     assert documents._packed[key("a")] is others._packed[key("a")]
     assert documents == others
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(0.0, 3), (1.0, 1)])
+async def test_free_memory_is_returned_after_passes_that_packed_unless_that_takes_long(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, calls: int
+) -> None:
+    trims: list[float] = []
+
+    def trim() -> float:
+        trims.append(asyncio.get_running_loop().time())
+        return seconds
+
+    passes = [0, 2, 1, 0, 1]
+
+    def part(_: Packer) -> Iterator[None]:
+        return iter([None] * (passes.pop(0) if passes else 0))
+
+    monkeypatch.setattr(idle_packing, "_trim_function", lambda: trim)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(65):
+            await idle_packing.pack_idle_objects(part, interval=10)
+    assert len(trims) == calls
+    assert passes == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the allocator of other systems differs")
+def test_free_memory_can_be_returned() -> None:
+    trim = idle_packing._trim_function()
+    assert trim is None or trim() >= 0
