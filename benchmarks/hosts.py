@@ -1,6 +1,6 @@
 """The cost of 200 machines of one's own, which a plane reaches over SSH, all at once.
 
-The hosts are fakes (`providers/hosts/hosts_on_paper`) behind one SSH server in another process, so
+The hosts are fakes (`providers/hosts/simulated_hosts`) behind one SSH server in another process, so
 the rows measure the provider, asyncssh and the plane. Needs asyncssh, and an address 127.x.y.z for
 each host, which Linux has.
 """
@@ -200,7 +200,7 @@ def _machine(number: int) -> list[Document]:
 async def _ssh_server() -> AsyncIterator[tuple[int, bytes]]:
     """The hosts: their port, and the private key that they accept."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "hosts_on_paper.ssh_server"),
+        *(sys.executable, "-m", "simulated_hosts.ssh_server"),
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{PROVIDER}"},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

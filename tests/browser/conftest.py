@@ -17,13 +17,13 @@ from playwright.sync_api import (
 )
 
 from tests.absent import chromium
-from tests.browser.farm import Farm, run_farm
+from tests.browser.fleet import Fleet, run_fleet
 
 
 @pytest.fixture(scope="module")
-def farm() -> Iterator[Farm]:
+def fleet() -> Iterator[Fleet]:
     """The plane that the browser looks at."""
-    with run_farm() as running:
+    with run_fleet() as running:
         yield running
 
 
@@ -52,12 +52,12 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def page(context: BrowserContext, farm: Farm) -> Iterator[Page]:
+def page(context: BrowserContext, fleet: Fleet) -> Iterator[Page]:
     """A page of the administrator. Errors of scripts and of the content policy fail the test."""
     page, problems = context.new_page(), list[str]()
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda message: _note(message, problems))
-    log_in(page, farm.link())
+    log_in(page, fleet.link())
     yield page
     assert problems == []
 

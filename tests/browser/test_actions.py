@@ -22,7 +22,7 @@ from kapy.kube.names import SECRETS
 from kapy.ui.sessions import ChosenKubeconfig
 from tests.absent import has_kubectl
 from tests.browser.conftest import log_in
-from tests.browser.farm import Farm, managed, run_farm, until_available
+from tests.browser.fleet import Fleet, managed, run_fleet, until_available
 from tests.waiting import LIMIT
 
 pytestmark = pytest.mark.sockets
@@ -33,9 +33,9 @@ NEW: Final = "v1.35.0"
 
 
 @pytest.fixture(scope="module")
-def farm() -> Iterator[Farm]:
+def fleet() -> Iterator[Fleet]:
     """A plane without a herd."""
-    with run_farm(herd=0) as running:
+    with run_fleet(herd=0) as running:
         yield running
 
 
@@ -43,7 +43,7 @@ def farm() -> Iterator[Farm]:
 class Operator:
     """Somebody who changes one cluster. does: carries out what the page previews."""
 
-    farm: Farm
+    fleet: Fleet
     page: Page
     name: str
     does: Callable[[Page], None]
@@ -55,7 +55,7 @@ class Operator:
 
     def act(self, title: str, *commands: str, number: int | None = None) -> None:
         """Choose an action on the cluster's page, look at its plan and command, and do it."""
-        self.page.goto(f"{self.farm.url}clusters/default/{self.name}")
+        self.page.goto(f"{self.fleet.url}clusters/default/{self.name}")
         self.page.get_by_text("Actions", exact=True).click()
         if number is not None:
             self.page.get_by_label(f"{title}: replicas").fill(str(number))
@@ -68,11 +68,11 @@ class Operator:
 
     def cluster(self) -> Cluster:
         """The cluster as it is."""
-        return self.farm.do(self.farm.plane.client.get(Cluster, self.key))
+        return self.fleet.do(self.fleet.plane.client.get(Cluster, self.key))
 
     def machines(self) -> list[Machine]:
         """Its machines that are no control plane."""
-        items = self.farm.do(self.farm.plane.client.list(Machine, "default")).items
+        items = self.fleet.do(self.fleet.plane.client.list(Machine, "default")).items
         return [
             machine for machine in items if machine.metadata.name.startswith(f"{self.name}-md-0")
         ]
@@ -109,19 +109,19 @@ def _type_command(page: Page) -> None:
 
 @pytest.fixture(params=["page", "command"])
 def operator(
-    request: pytest.FixtureRequest, context: BrowserContext, farm: Farm, tmp_path: Path
+    request: pytest.FixtureRequest, context: BrowserContext, fleet: Fleet, tmp_path: Path
 ) -> Operator:
     """Somebody who does actions with the page, or types the commands that it prints."""
     is_page = request.param == "page"
     if not is_page and not has_kubectl() and os.environ.get("CI") != "true":
         pytest.skip("kubectl is not on PATH")
-    farm.write_kubeconfig(tmp_path / "a farm")
+    fleet.write_kubeconfig(tmp_path / "a fleet")
     name, page = f"ox-{request.param}", context.new_page()
-    chosen = ChosenKubeconfig(str(tmp_path / "a farm"), "farm")
-    log_in(page, farm.link(allow_actions=True, kubeconfig=chosen))
-    farm.apply([managed(name)])
-    farm.do(until_available(farm.plane, name))
-    return Operator(farm, page, name, _submit if is_page else _type_command)
+    chosen = ChosenKubeconfig(str(tmp_path / "a fleet"), "fleet")
+    log_in(page, fleet.link(allow_actions=True, kubeconfig=chosen))
+    fleet.apply([managed(name)])
+    fleet.do(until_available(fleet.plane, name))
+    return Operator(fleet, page, name, _submit if is_page else _type_command)
 
 
 def test_each_action_is_previewed_and_then_done(operator: Operator, tmp_path: Path) -> None:
@@ -156,14 +156,14 @@ def _approve_upgrades(operator: Operator) -> None:
                "metadata": {"annotations": {DEFER: ""}}}]  # fmt: skip
     topology = {"version": NEW, "workers": {"machineDeployments": groups}}
     held = {"metadata": {"annotations": {HOLD: ""}}, "spec": {"topology": topology}}
-    operator.farm.patch(operator.name, held)
-    operator.page.goto(f"{operator.farm.url}clusters/default/{operator.name}")
+    operator.fleet.patch(operator.name, held)
+    operator.page.goto(f"{operator.fleet.url}clusters/default/{operator.name}")
     holds = operator.page.locator("section.waits")
     expect(holds).to_contain_text("upgrade held by an annotation")
     expect(holds).to_contain_text("hooks are blocking")
     assert {machine.spec.version for machine in operator.machines()} == {"v1.34.0"}
     operator.act(f"Approve the upgrade: remove {HOLD}", "kubectl patch clusters", HOLD)
-    operator.page.goto(f"{operator.farm.url}clusters/default/{operator.name}")
+    operator.page.goto(f"{operator.fleet.url}clusters/default/{operator.name}")
     expect(
         operator.page.locator("table.rollouts tr", has_text="KubeadmControlPlane")
     ).to_contain_text(NEW)
@@ -189,7 +189,7 @@ def _delete_machine_without_drain(operator: Operator, path: Path) -> None:
     }
     name = nodes[node].metadata.name
     operator.act(f"Delete Machine {name}", "kubectl delete machines")
-    operator.page.goto(f"{operator.farm.url}clusters/default/{operator.name}")
+    operator.page.goto(f"{operator.fleet.url}clusters/default/{operator.name}")
     expect(operator.page.locator("section.waits")).to_contain_text("disruption budget")
     assert name in {machine.metadata.name for machine in operator.machines()}
     operator.act(f"Skip the drain of Machine {name}", "kubectl patch machines")
@@ -197,5 +197,5 @@ def _delete_machine_without_drain(operator: Operator, path: Path) -> None:
 
 
 def _kubeconfig(operator: Operator, secret: Key) -> bytes:
-    document = operator.farm.do(operator.farm.plane.client.get(SECRETS, secret))
+    document = operator.fleet.do(operator.fleet.plane.client.get(SECRETS, secret))
     return b64decode(document["data"]["value"])

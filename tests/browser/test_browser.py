@@ -14,7 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.conftest import log_in
-from tests.browser.farm import HACK, HERD, SHEPHERD, Farm, herd_member, managed
+from tests.browser.fleet import HACK, HERD, SHEPHERD, Fleet, herd_member, managed
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "pictures"
 SERIOUS = ("serious", "critical")
@@ -31,8 +31,8 @@ def _picture(page: Page, name: str) -> None:
         page.screenshot(path=PICTURES / f"{name}.png")
 
 
-def _open(page: Page, farm: Farm, path: str) -> None:
-    page.goto(f"{farm.url}{path}")
+def _open(page: Page, fleet: Fleet, path: str) -> None:
+    page.goto(f"{fleet.url}{path}")
 
 
 def _serious(page: Page) -> list[str]:
@@ -45,7 +45,7 @@ def _serious(page: Page) -> list[str]:
     ]
 
 
-def test_a_fleet_of_500_is_searched_and_follows_changes(page: Page, farm: Farm) -> None:
+def test_a_fleet_of_500_is_searched_and_follows_changes(page: Page, fleet: Fleet) -> None:
     expect(page.locator(".pages [role=status]")).to_contain_text(f"{HERD + 5} clusters, 1 to 100")
     _picture(page, "fleet")
     page.keyboard.press("/")
@@ -55,7 +55,7 @@ def test_a_fleet_of_500_is_searched_and_follows_changes(page: Page, farm: Farm) 
     page.reload()
     expect(page.locator("#search")).to_have_value("name:goat-49")
     expect(page.locator("tr.row")).to_have_count(10)
-    farm.apply([herd_member("goat-49-kid", "north")])
+    fleet.apply([herd_member("goat-49-kid", "north")])
     expect(page.locator("tr.row")).to_have_count(11)
     page.locator("#search").fill("")
     page.get_by_label("Group").select_option("namespace")
@@ -75,20 +75,20 @@ def test_a_fleet_of_500_is_searched_and_follows_changes(page: Page, farm: Farm) 
     ],
 )
 def test_the_page_explains_why_a_cluster_is_not_ready(
-    page: Page, farm: Farm, name: str, reason: str
+    page: Page, fleet: Fleet, name: str, reason: str
 ) -> None:
-    _open(page, farm, f"clusters/default/{name}")
+    _open(page, fleet, f"clusters/default/{name}")
     expect(page.locator("section.waits")).to_contain_text(reason)
     if name == "heron":
         expect(page.locator("section.waits")).to_contain_text("BeforeClusterUpgrade")
         _picture(page, "blocked-hook")
 
 
-def test_an_upgrade_is_followed_to_its_end(page: Page, farm: Farm) -> None:
-    _open(page, farm, "clusters/default/capybara")
+def test_an_upgrade_is_followed_to_its_end(page: Page, fleet: Fleet) -> None:
+    _open(page, fleet, "clusters/default/capybara")
     summary = page.locator("#h-access ~ details > summary").first
     summary.click()
-    farm.patch("capybara", {"spec": {"topology": {"version": "v1.35.0"}}})
+    fleet.patch("capybara", {"spec": {"topology": {"version": "v1.35.0"}}})
     expect(page.locator(".facts")).to_contain_text("v1.35.0")
     expect(page.locator("table.grid thead")).to_contain_text("v1.35.0")
     expect(page.locator("table.grid thead")).not_to_contain_text("v1.34.0")
@@ -102,43 +102,43 @@ def test_an_upgrade_is_followed_to_its_end(page: Page, farm: Farm) -> None:
     _picture(page, "cluster")
 
 
-def test_a_live_creation_appears_and_grows(page: Page, farm: Farm) -> None:
-    _open(page, farm, "?search=name:lemur")
+def test_a_live_creation_appears_and_grows(page: Page, fleet: Fleet) -> None:
+    _open(page, fleet, "?search=name:lemur")
     expect(page.locator("td.empty")).to_contain_text("No cluster matches")
-    farm.apply([managed("lemur")])
+    fleet.apply([managed("lemur")])
     expect(page.locator("tr.row")).to_have_count(1)
     page.reload()
     expect(page.locator("tr.row .state")).to_have_text("ready")
 
 
-def test_hostile_texts_stay_texts(page: Page, farm: Farm) -> None:
+def test_hostile_texts_stay_texts(page: Page, fleet: Fleet) -> None:
     for path in ("?search=viper", "clusters/south/viper", f"?search={HACK}&group=label:{HACK}"):
-        _open(page, farm, path)
+        _open(page, fleet, path)
         page.wait_for_timeout(100)
         assert page.evaluate("window.hacked") is None
         assert page.locator("main script, main img").count() == 0
-    _open(page, farm, "clusters/south/viper")
+    _open(page, fleet, "clusters/south/viper")
     expect(page.locator("table.events")).to_contain_text("<script>window.hacked=1</script>")
 
 
-def test_a_limited_viewer_sees_only_their_namespace(context: BrowserContext, farm: Farm) -> None:
+def test_a_limited_viewer_sees_only_their_namespace(context: BrowserContext, fleet: Fleet) -> None:
     page = context.new_page()
-    log_in(page, farm.link(SHEPHERD))
+    log_in(page, fleet.link(SHEPHERD))
     expect(page.locator(".pages [role=status]")).to_contain_text(f"{HERD // 2 + 1} clusters")
     expect(page.locator(".pages")).to_contain_text("that you may see: south")
-    _open(page, farm, "clusters/north/goat-001")
+    _open(page, fleet, "clusters/north/goat-001")
     expect(page.locator("h1")).to_have_text("Not allowed")
 
 
-def test_a_lost_connection_is_reported_and_restored(context: BrowserContext, farm: Farm) -> None:
+def test_a_lost_connection_is_reported_and_restored(context: BrowserContext, fleet: Fleet) -> None:
     page = context.new_page()  # without the fixture, which fails on errors of the network
-    log_in(page, farm.link())
+    log_in(page, fleet.link())
     with page.expect_response("**/live-fleet*"):  # what is not connected yet cannot be lost
-        _open(page, farm, "?search=name:camel")
+        _open(page, fleet, "?search=name:camel")
     context.set_offline(True)
-    farm.cut()
+    fleet.cut()
     expect(page.locator("#lost")).to_be_visible()
-    farm.apply([herd_member("camel", "north")])
+    fleet.apply([herd_member("camel", "north")])
     context.set_offline(False)
     expect(page.locator("#lost")).to_be_hidden()
     expect(page.locator("tr.row")).to_have_count(1)
@@ -154,30 +154,30 @@ def _set_hidden(page: Page, *, hidden: bool) -> None:
 
 
 def test_more_pages_are_open_than_a_browser_has_connections(
-    context: BrowserContext, farm: Farm
+    context: BrowserContext, fleet: Fleet
 ) -> None:
     first = context.new_page()
-    log_in(first, farm.link())
+    log_in(first, fleet.link())
     with first.expect_response("**/live-fleet*"):
-        _open(first, farm, "?search=name:tapir")
+        _open(first, fleet, "?search=name:tapir")
     _set_hidden(first, hidden=True)
     for _ in range(CONNECTIONS):
         page = context.new_page()
         with page.expect_response("**/live-cluster/**"):
-            _open(page, farm, "clusters/default/heron")
+            _open(page, fleet, "clusters/default/heron")
         _set_hidden(page, hidden=True)
-    farm.apply([herd_member("tapir", "north")])
+    fleet.apply([herd_member("tapir", "north")])
     _set_hidden(first, hidden=False)
     expect(first.locator("tr.row")).to_have_count(1)
     expect(first.locator("#lost")).to_be_hidden()
-    farm.apply([herd_member("tapir-kid", "north")])
+    fleet.apply([herd_member("tapir-kid", "north")])
     expect(first.locator("tr.row")).to_have_count(2)
 
 
-def test_an_action_shows_its_plan_first(context: BrowserContext, farm: Farm) -> None:
+def test_an_action_shows_its_plan_first(context: BrowserContext, fleet: Fleet) -> None:
     page = context.new_page()
-    log_in(page, farm.link(allow_actions=True))
-    _open(page, farm, "clusters/default/ibis")
+    log_in(page, fleet.link(allow_actions=True))
+    _open(page, fleet, "clusters/default/ibis")
     page.get_by_text("Actions", exact=True).click()
     page.get_by_role("button", name="Pause…").click()
     expect(page.locator("main")).to_contain_text("kubectl patch clusters.cluster.x-k8s.io ibis")
@@ -187,7 +187,7 @@ def test_an_action_shows_its_plan_first(context: BrowserContext, farm: Farm) -> 
     expect(page.locator("h1 .state")).to_have_text("paused")
 
 
-def test_axe_finds_nothing_serious(browser: Browser, farm: Farm) -> None:
+def test_axe_finds_nothing_serious(browser: Browser, fleet: Fleet) -> None:
     findings = {}
     looks = {
         "light": (1280, ("?size=50", "clusters/default/heron", "plan", "providers")),
@@ -200,9 +200,9 @@ def test_axe_finds_nothing_serious(browser: Browser, farm: Farm) -> None:
             viewport={"width": width, "height": 840},
         )
         page = context.new_page()
-        log_in(page, farm.link(allow_actions=True))
+        log_in(page, fleet.link(allow_actions=True))
         for path in paths:
-            _open(page, farm, path)
+            _open(page, fleet, path)
             findings[scheme, path] = _serious(page)
             if scheme == "dark" and "heron" not in path:
                 _picture(page, "phone-fleet")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import log_in
-from tests.browser.farm import Farm, herd_member
+from tests.browser.fleet import Fleet, herd_member
 from tests.waiting import LIMIT
 
 pytestmark = pytest.mark.sockets
@@ -76,14 +76,14 @@ def _press(page: Page, wanted: str, key: str = "Enter") -> None:
 
 
 @pytest.fixture
-def keys(context: BrowserContext, farm: Farm) -> Page:
+def keys(context: BrowserContext, fleet: Fleet) -> Page:
     """The fleet, for somebody who may do actions."""
     page = context.new_page()
-    log_in(page, farm.link(allow_actions=True))
+    log_in(page, fleet.link(allow_actions=True))
     return page
 
 
-def test_a_fleet_is_searched_sorted_and_left_by_keys(keys: Page, farm: Farm) -> None:
+def test_a_fleet_is_searched_sorted_and_left_by_keys(keys: Page, fleet: Fleet) -> None:
     keys.keyboard.press("Tab")
     expect(keys.locator(".skip")).to_be_focused()
     expect(keys.locator(".skip")).to_be_in_viewport()
@@ -102,7 +102,7 @@ def test_a_fleet_is_searched_sorted_and_left_by_keys(keys: Page, farm: Farm) -> 
     assert _walk(keys) > 30
     keys.reload()
     _tab_to(keys, "[id='c.south.goat-004'] a")
-    farm.apply([herd_member("goat-00-kid", "south")])
+    fleet.apply([herd_member("goat-00-kid", "south")])
     expect(keys.locator("tr.row")).to_have_count(11)
     expect(keys.locator("[id='c.south.goat-004'] a")).to_be_focused()
     keys.keyboard.press("Enter")
@@ -111,7 +111,7 @@ def test_a_fleet_is_searched_sorted_and_left_by_keys(keys: Page, farm: Farm) -> 
     expect(keys.locator("tr.row")).to_have_count(11)
 
 
-def test_a_cluster_and_its_yaml_are_read_by_keys(keys: Page, farm: Farm) -> None:
+def test_a_cluster_and_its_yaml_are_read_by_keys(keys: Page, fleet: Fleet) -> None:
     _tab_to(keys, "#search")
     keys.keyboard.type("name:heron")
     expect(keys.locator("tr.row")).to_have_count(1)
@@ -134,9 +134,9 @@ def test_a_cluster_and_its_yaml_are_read_by_keys(keys: Page, farm: Farm) -> None
     expect(keys.get_by_role("heading", level=1)).to_contain_text("heron")
 
 
-def test_an_action_is_done_or_left_by_keys(keys: Page, farm: Farm) -> None:
+def test_an_action_is_done_or_left_by_keys(keys: Page, fleet: Fleet) -> None:
     def preview() -> None:
-        keys.goto(f"{farm.url}clusters/default/otter")
+        keys.goto(f"{fleet.url}clusters/default/otter")
         _press(keys, ".actions > summary")
         _press(keys, "form[action*='/actions/'] button")
         expect(keys.locator("#command")).to_contain_text("kubectl patch clusters")
@@ -152,6 +152,6 @@ def test_an_action_is_done_or_left_by_keys(keys: Page, farm: Farm) -> None:
 
 
 @pytest.mark.parametrize("path", ["plan", "providers"])
-def test_the_other_pages_are_walked_through(keys: Page, farm: Farm, path: str) -> None:
-    keys.goto(f"{farm.url}{path}")
+def test_the_other_pages_are_walked_through(keys: Page, fleet: Fleet, path: str) -> None:
+    keys.goto(f"{fleet.url}{path}")
     assert _walk(keys) > 5

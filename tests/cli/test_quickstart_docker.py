@@ -14,13 +14,13 @@ from kapy.containers import ImageUnavailable, NoSuchObject
 from kapy.kube import Document
 from kapy.providers.docker.load_balancer_config import image_of
 from kapy.providers.docker.node_images import node_image
-from kapy.testing.simulation.paper_engine import PaperEngine
+from kapy.testing.simulation.fake_engine import FakeEngine
 
 NODE = node_image("v1.35.5").name
 TEMPLATE = b"kind: ConfigMap\ndata: {subnet: {{ .PodSubnet }}}\n"
 
 
-class Stocked(PaperEngine):
+class Stocked(FakeEngine):
     """files: what is in the node image."""
 
     def __init__(self, files: dict[str, bytes]) -> None:

@@ -87,7 +87,7 @@ class Candidate:
         self.wrote.append(asyncio.get_running_loop().time())
 
 
-class Stage:
+class Setup:
     def __init__(self, server: Server, group: asyncio.TaskGroup) -> None:
         self.server = server
         self.client = Client(server.transport(ADMIN))
@@ -111,12 +111,12 @@ class Stage:
 
 
 @asynccontextmanager
-async def stage() -> AsyncIterator[Stage]:
+async def setup() -> AsyncIterator[Setup]:
     server = Server.open(None, clock=loop_clock())
     try:
         async with run_services(server=server.run), asyncio.TaskGroup() as group:
             await asyncio.sleep(1)
-            here = Stage(server, group)
+            here = Setup(server, group)
             notes: Document = {"metadata": {"name": "notes", "namespace": "default"}}
             await here.client.create(
                 CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", **notes}
@@ -135,7 +135,7 @@ def none_at_once(first: Candidate, second: Candidate) -> bool:
 
 
 async def test_a_stopped_leader_hands_over_to_the_other_candidate() -> None:
-    async with stage() as here:
+    async with setup() as here:
         item = here.candidate("one")
         await asyncio.sleep(3)
         two = here.candidate("two")
@@ -155,7 +155,7 @@ async def test_a_stopped_leader_hands_over_to_the_other_candidate() -> None:
 
 
 async def test_a_dead_leader_is_replaced_when_its_lease_expires() -> None:
-    async with stage() as here:
+    async with setup() as here:
         item = here.candidate("one")
         await asyncio.sleep(3)
         two = here.candidate("two")
@@ -169,7 +169,7 @@ async def test_a_dead_leader_is_replaced_when_its_lease_expires() -> None:
 
 
 async def test_a_disconnected_leader_ends_before_another_begins() -> None:
-    async with stage() as here:
+    async with setup() as here:
         item = here.candidate("one")
         await asyncio.sleep(3)
         two = here.candidate("two")
@@ -186,7 +186,7 @@ async def test_a_disconnected_leader_ends_before_another_begins() -> None:
 
 
 async def test_a_leader_continues_after_an_outage_of_the_server() -> None:
-    async with stage() as here:
+    async with setup() as here:
         item = here.candidate("one")
         await asyncio.sleep(3)
         two = here.candidate("two")
@@ -205,7 +205,7 @@ async def test_a_leader_continues_after_an_outage_of_the_server() -> None:
 
 @pytest.mark.parametrize("lost", [["GET"], ["PUT"], ["GET", "PUT"]])
 async def test_a_renewal_that_gets_no_answer_costs_no_lease(lost: list[str]) -> None:
-    async with stage() as here:
+    async with setup() as here:
         item = here.candidate("one")
         await asyncio.sleep(3)
         two = here.candidate("two")
@@ -218,7 +218,7 @@ async def test_a_renewal_that_gets_no_answer_costs_no_lease(lost: list[str]) -> 
 
 @pytest.mark.parametrize("lost", ["GET", "POST", "PUT"])
 async def test_a_candidate_that_gets_no_answer_asks_again(lost: str) -> None:
-    async with stage() as here:
+    async with setup() as here:
         if lost == "PUT":
             await here.client.create(LEASES, lease_of(LEASE, {}, {}))
         item = here.candidate("one")
@@ -230,7 +230,7 @@ async def test_a_candidate_that_gets_no_answer_asks_again(lost: str) -> None:
 
 async def test_a_leader_renews_after_a_sleep_before_it_writes() -> None:
     """No timer went on meanwhile; the time of day did."""
-    async with stage() as here:
+    async with setup() as here:
         item = here.candidate("one")
         await asyncio.sleep(3)
         for days in (1, -2):
@@ -241,7 +241,7 @@ async def test_a_leader_renews_after_a_sleep_before_it_writes() -> None:
 
 
 async def test_a_lease_that_is_deleted_is_lost() -> None:
-    async with stage() as here:
+    async with setup() as here:
         here.candidate("one")
         await asyncio.sleep(3)
         await here.client.delete(LEASES, LEASE)
@@ -251,7 +251,7 @@ async def test_a_lease_that_is_deleted_is_lost() -> None:
 
 async def test_a_leader_that_slept_writes_nothing_when_it_wakes_up() -> None:
     """Its timers have not run yet when its next write is due."""
-    async with stage() as here:
+    async with setup() as here:
         item = here.candidate("one")
         await asyncio.sleep(3)
         assert item.leadership.may_write()
@@ -269,7 +269,7 @@ async def test_a_leader_that_slept_writes_nothing_when_it_wakes_up() -> None:
 
 
 async def test_a_lease_taken_by_another_is_lost_at_once() -> None:
-    async with stage() as here:
+    async with setup() as here:
         here.candidate("one")
         await asyncio.sleep(3)
         await here.client.patch(LEASES, LEASE, {"spec": {"holderIdentity": "two"}})
@@ -280,7 +280,7 @@ async def test_a_lease_taken_by_another_is_lost_at_once() -> None:
 
 async def test_a_clock_that_is_set_back_does_not_lengthen_the_lease() -> None:
     """The time of day says that the deadline is far; by the clock of timers it is over."""
-    async with stage() as here:
+    async with setup() as here:
         item = here.candidate("one")
         await asyncio.sleep(3)
         wrote = len(item.wrote)
@@ -295,7 +295,7 @@ async def test_a_clock_that_is_set_back_does_not_lengthen_the_lease() -> None:
 
 
 async def test_an_unreachable_server_is_tried_until_it_is_there() -> None:
-    async with stage() as here:
+    async with setup() as here:
         candidate = Candidate(here.server, "one")
         candidate.line.cut = True
         async with asyncio.TaskGroup() as group:
@@ -310,7 +310,7 @@ async def test_an_unreachable_server_is_tried_until_it_is_there() -> None:
 
 async def test_times_in_a_lease_are_not_compared_with_a_clock() -> None:
     """A holder whose clock is years ahead, or behind, leads as long as it renews."""
-    async with stage() as here:
+    async with setup() as here:
         for moment in ("2100-01-01T00:00:00.000000Z", "1999-01-01T00:00:00.000000Z"):
             spec: Document = {"holderIdentity": "other", "leaseDurationSeconds": 15}
             document: Document = {
@@ -335,7 +335,7 @@ async def test_times_in_a_lease_are_not_compared_with_a_clock() -> None:
 
 
 async def test_a_program_that_fails_gives_the_lease_up_and_its_failure_is_reported() -> None:
-    async with stage() as here:
+    async with setup() as here:
         candidate = Candidate(here.server, "one")
 
         async def work() -> None:

@@ -109,7 +109,7 @@ class Program:
         return [cluster for cluster in CLUSTERS if self.shards.holds(cluster)]
 
 
-class Stage:
+class Setup:
     def __init__(self, server: Server, group: asyncio.TaskGroup) -> None:
         self.server = server
         self.client = Client(server.transport(ADMIN))
@@ -147,12 +147,12 @@ class Stage:
 
 
 @asynccontextmanager
-async def stage() -> AsyncIterator[Stage]:
+async def setup() -> AsyncIterator[Setup]:
     server = Server.open(None, clock=loop_clock())
     try:
         async with run_services(server=server.run), asyncio.TaskGroup() as group:
             await asyncio.sleep(1)
-            here = Stage(server, group)
+            here = Setup(server, group)
             for cluster in CLUSTERS:
                 metadata: Document = {"name": cluster.name, "namespace": cluster.namespace}
                 metadata["labels"] = {LABEL: cluster.name}
@@ -167,7 +167,7 @@ async def stage() -> AsyncIterator[Stage]:
 
 
 async def test_three_shards_share_the_clusters_and_a_fourth_gets_its_part() -> None:
-    async with stage() as here:
+    async with setup() as here:
         three = await here.programs("one", "two", "three")
         here.told(*three)
         before = {program.name: set(program.held) for program in three}
@@ -180,7 +180,7 @@ async def test_three_shards_share_the_clusters_and_a_fourth_gets_its_part() -> N
 
 
 async def test_a_shard_that_is_stopped_hands_over_at_once() -> None:
-    async with stage() as here:
+    async with setup() as here:
         program, two, three = await here.programs("one", "two", "three")
         shares = {*program.held}, {*two.held}
         assert three.task is not None
@@ -192,7 +192,7 @@ async def test_a_shard_that_is_stopped_hands_over_at_once() -> None:
 
 
 async def test_the_clusters_of_a_shard_that_died_go_to_the_others_when_its_lease_is_over() -> None:
-    async with stage() as here:
+    async with setup() as here:
         program, two, three = await here.programs("one", "two", "three")
         lost = three.held
         three.line.cut = True
@@ -205,7 +205,7 @@ async def test_the_clusters_of_a_shard_that_died_go_to_the_others_when_its_lease
 
 
 async def test_a_shard_that_is_cut_off_ends_before_others_have_its_clusters() -> None:
-    async with stage() as here:
+    async with setup() as here:
         program, two, three = await here.programs("one", "two", "three")
         three.line.cut = True
         await asyncio.sleep(30)
@@ -218,7 +218,7 @@ async def test_a_shard_that_is_cut_off_ends_before_others_have_its_clusters() ->
 
 
 async def test_shards_continue_after_an_outage_of_the_server() -> None:
-    async with stage() as here:
+    async with setup() as here:
         programs = await here.programs("one", "two", "three")
         held = [element.held for element in programs]
         for program in programs:
@@ -237,7 +237,7 @@ async def test_shards_continue_after_an_outage_of_the_server() -> None:
 
 async def test_a_shard_that_slept_while_its_clusters_went_to_others_writes_nothing() -> None:
     """Its work goes on when it wakes up, and the runtime holds back its next write."""
-    async with stage() as here:
+    async with setup() as here:
         program, two, three = await here.programs("one", "two", "three")
         three.line.cut = True  # it sleeps: nothing goes out, and nothing comes in
         three.line.late = 40.0
@@ -250,7 +250,7 @@ async def test_a_shard_that_slept_while_its_clusters_went_to_others_writes_nothi
 
 
 async def test_a_program_renews_after_a_clock_jump_before_it_writes() -> None:
-    async with stage() as here:
+    async with setup() as here:
         value, two = await here.programs("one", "two")
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualTimeLoop)
@@ -262,7 +262,7 @@ async def test_a_program_renews_after_a_clock_jump_before_it_writes() -> None:
 
 async def test_a_shard_that_sees_the_others_late_waits_for_them() -> None:
     """Its watch tells it of the Leases after the others know."""
-    async with stage() as here:
+    async with setup() as here:
         program, two = await here.programs("one", "two")
         three = here.program("three")
         three.line.late = 0.4
@@ -277,7 +277,7 @@ async def test_a_shard_that_sees_the_others_late_waits_for_them() -> None:
 
 
 async def test_programs_beyond_the_slots_stand_by() -> None:
-    async with stage() as here:
+    async with setup() as here:
         program, two, three = (here.program(name, count=2) for name in ("one", "two", "three"))
         await asyncio.sleep(30)
         here.told(program, two)
@@ -295,7 +295,7 @@ async def test_programs_beyond_the_slots_stand_by() -> None:
 async def test_shards_survive_many_days_of_restarts() -> None:
     """Seeded: programs come, are stopped, die, or are cut off for a while, in any order."""
     random, names = Random(11), (f"program-{number}" for number in range(99))
-    async with stage() as here:
+    async with setup() as here:
         there = await here.programs(next(names), next(names))
         for _ in range(15):
             program = random.choice(there)

@@ -13,7 +13,7 @@ from kapy.node_agent.containers import subnets
 from kapy.node_agent.containers.addresses import NAME, Addresses, NoAddress
 from kapy.node_agent.containers.network import network_config
 from kapy.node_agent.runtime import StartFailed
-from tests.node_agent.test_containers import IMAGE, Stage, pod
+from tests.node_agent.test_containers import IMAGE, Setup, pod
 
 GATEWAY = "10.0.0.1"
 SMALL = IPv4Network("10.0.0.0/29")
@@ -21,9 +21,9 @@ HEADER = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWi
 
 
 @pytest.fixture
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setup:
     monkeypatch.setattr(subnets, "ROUTES", tmp_path / "routes")
-    return Stage(tmp_path)
+    return Setup(tmp_path)
 
 
 def other(uid: str) -> Document:
@@ -80,7 +80,7 @@ def routes(path: Path, *lines: str) -> None:
     (path / "routes").write_text(HEADER + "".join(f"{line}\n" for line in lines))
 
 
-def test_networks_of_the_machine_are_read_from_its_routes(stage: Stage, tmp_path: Path) -> None:
+def test_networks_of_the_machine_are_read_from_its_routes(setup: Setup, tmp_path: Path) -> None:
     assert subnets.host_networks() == [], "a machine that tells none"
     routes(
         tmp_path,
@@ -112,72 +112,72 @@ def test_a_free_half_of_a_range_is_found_from_any_start(start: int, half: str) -
     assert len(list(subnets.fitting_subnets(entries[0], entries, start))) > 5
 
 
-async def test_a_pod_has_its_address_before_its_first_container(stage: Stage) -> None:
-    runtime = stage.runtime()
-    config = await stage.config(runtime)
-    assert not stage.engine.made
+async def test_a_pod_has_its_address_before_its_first_container(setup: Setup) -> None:
+    runtime = setup.runtime()
+    config = await setup.config(runtime)
+    assert not setup.engine.made
     assert config.address == "172.20.0.2"
     running = await runtime.start(config)
-    assert running.address == stage.one.record.address()[0] == config.address
-    assert stage.engine.diary[:2] == ["network None", "network 172.20.0.0/16"], (
+    assert running.address == setup.one.record.address()[0] == config.address
+    assert setup.engine.diary[:2] == ["network None", "network 172.20.0.0/16"], (
         "the engine chooses, but gives fixed addresses in configured subnets only"
     )
 
 
-async def test_a_plane_that_was_killed_gives_a_pod_the_same_address(stage: Stage) -> None:
-    runtime = stage.runtime()
-    await stage.config(runtime, other("u-0"))
-    first = await runtime.start(await stage.config(runtime))
-    again = stage.runtime()
-    config = await stage.config(again)
+async def test_a_plane_that_was_killed_gives_a_pod_the_same_address(setup: Setup) -> None:
+    runtime = setup.runtime()
+    await setup.config(runtime, other("u-0"))
+    first = await runtime.start(await setup.config(runtime))
+    again = setup.runtime()
+    config = await setup.config(again)
     assert config.address == first.address == "172.20.0.3"
     running = await again.find(config)
     assert running is not None
     assert running.identity == first.identity
 
 
-async def test_a_container_with_another_address_is_started_again(stage: Stage) -> None:
-    runtime = stage.runtime()
-    await stage.config(runtime, other("u-0"))
-    await runtime.start(await stage.config(runtime))
-    (stage.agent / NAME).unlink()
-    again = stage.runtime()
-    config = await stage.config(again)
+async def test_a_container_with_another_address_is_started_again(setup: Setup) -> None:
+    runtime = setup.runtime()
+    await setup.config(runtime, other("u-0"))
+    await runtime.start(await setup.config(runtime))
+    (setup.agent / NAME).unlink()
+    again = setup.runtime()
+    config = await setup.config(again)
     assert config.address == "172.20.0.2"
     assert await again.find(config) is None
     assert (await again.start(config)).address == "172.20.0.2"
 
 
-async def test_an_address_is_free_when_the_containers_are_removed(stage: Stage) -> None:
-    stage.engine.chosen = "172.20.0.0/30"  # the plane, and one Pod
-    runtime = stage.runtime()
-    await runtime.start(await stage.config(runtime))
+async def test_an_address_is_free_when_the_containers_are_removed(setup: Setup) -> None:
+    setup.engine.chosen = "172.20.0.0/30"  # the plane, and one Pod
+    runtime = setup.runtime()
+    await runtime.start(await setup.config(runtime))
     with pytest.raises(StartFailed, match="belong to Pods") as caught:
-        await stage.config(runtime, other("u-2"))
+        await setup.config(runtime, other("u-2"))
     assert caught.value.reason == "NoAddress"
-    stage.engine.down = True
+    setup.engine.down = True
     await runtime.forget(pod())
-    stage.engine.down = False
+    setup.engine.down = False
     with pytest.raises(StartFailed, match="belong to Pods"):
-        await stage.config(runtime, other("u-2"))
+        await setup.config(runtime, other("u-2"))
     await runtime._tidy({"u-2"})
-    assert (await stage.config(runtime, other("u-2"))).address == "172.20.0.2"
+    assert (await setup.config(runtime, other("u-2"))).address == "172.20.0.2"
     await runtime.forget(other("u-2"))
-    assert (await stage.config(runtime)).address == "172.20.0.2"
+    assert (await setup.config(runtime)).address == "172.20.0.2"
 
 
-async def test_an_address_in_use_is_awaited_and_reported(stage: Stage) -> None:
-    runtime = stage.runtime()
-    strange = await runtime.start(await stage.config(runtime, other("u-0")))
-    (stage.agent / NAME).unlink()
-    again = stage.runtime()
-    config = await stage.config(again)
+async def test_an_address_in_use_is_awaited_and_reported(setup: Setup) -> None:
+    runtime = setup.runtime()
+    strange = await runtime.start(await setup.config(runtime, other("u-0")))
+    (setup.agent / NAME).unlink()
+    again = setup.runtime()
+    config = await setup.config(again)
     assert config.address == strange.address
     with pytest.raises(StartFailed, match="docker network inspect") as caught:
         await again.start(config)
     assert caught.value.reason == "NoAddress"
-    assert len(stage.engine.made) == 1, "nothing is left of the try"
-    stage.engine.end(stage.one)
+    assert len(setup.engine.made) == 1, "nothing is left of the try"
+    setup.engine.end(setup.one)
     assert (await again.start(config)).address == config.address
 
 
@@ -189,65 +189,65 @@ PODMAN_WORDS = {
 
 
 @pytest.mark.parametrize("words", PODMAN_WORDS.values(), ids=PODMAN_WORDS)
-async def test_a_killed_container_of_podman_gives_up_its_address(stage: Stage, words: str) -> None:
-    stage.engine.podman = words
-    runtime, both = stage.runtime(), pod("first", "beside")
+async def test_a_killed_container_of_podman_gives_up_its_address(setup: Setup, words: str) -> None:
+    setup.engine.podman = words
+    runtime, both = setup.runtime(), pod("first", "beside")
     for number in range(4):
-        first = await runtime.start(await stage.config(runtime, both, restarts=number))
-        beside = await stage.config(runtime, both, index=1, restarts=number)
+        first = await runtime.start(await setup.config(runtime, both, restarts=number))
+        beside = await setup.config(runtime, both, index=1, restarts=number)
         assert (await runtime.start(beside)).address == first.address == "172.20.0.2"
-        for fake_container in stage.engine.running():
-            stage.engine.end(fake_container, 137)
+        for fake_container in setup.engine.running():
+            setup.engine.end(fake_container, 137)
         assert await first.ended()
 
 
-async def test_an_init_container_of_podman_gives_up_its_address(stage: Stage) -> None:
-    stage.engine.podman = PODMAN_WORDS["CNI"]
+async def test_an_init_container_of_podman_gives_up_its_address(setup: Setup) -> None:
+    setup.engine.podman = PODMAN_WORDS["CNI"]
     initial = {"name": "init", "image": IMAGE, "imagePullPolicy": "IfNotPresent"}
-    runtime, document = stage.runtime(), pod(initContainers=[initial])
-    config = await stage.config(runtime, document)
+    runtime, document = setup.runtime(), pod(initContainers=[initial])
+    config = await setup.config(runtime, document)
     await runtime.start(replace(config, container=initial))
-    stage.engine.end(stage.one, 0)
+    setup.engine.end(setup.one, 0)
     assert (await runtime.start(config)).address == "172.20.0.2"
 
 
 async def test_the_subnet_is_one_that_neither_the_machine_nor_the_engine_has(
-    stage: Stage, tmp_path: Path
+    setup: Setup, tmp_path: Path
 ) -> None:
     routes(tmp_path, "tun0\t000010AC\t0100000A\t0003\t0\t0\t0\t0000F0FF\t0\t0\t0")
-    stage.engine.overlapping = ["10.0.0.0/9"]
-    runtime = stage.runtime()
-    config = await stage.config(runtime)
-    (network,) = stage.engine.networks.values()
+    setup.engine.overlapping = ["10.0.0.0/9"]
+    runtime = setup.runtime()
+    config = await setup.config(runtime)
+    (network,) = setup.engine.networks.values()
     subnet = IPv4Network(network.subnets[0])
     assert subnet.subnet_of(IPv4Network("10.128.0.0/9"))
     assert IPv4Network(f"{config.address}/32").subnet_of(subnet)
 
 
-async def test_a_missing_free_subnet_is_reported_in_one_sentence(stage: Stage) -> None:
-    stage.engine.overlapping = ["10.0.0.0/8", "172.16.0.0/12"]
+async def test_a_missing_free_subnet_is_reported_in_one_sentence(setup: Setup) -> None:
+    setup.engine.overlapping = ["10.0.0.0/8", "172.16.0.0/12"]
     with pytest.raises(StartFailed, match="docker network prune"):
-        await stage.config(stage.runtime())
+        await setup.config(setup.runtime())
 
 
-async def test_the_network_of_an_earlier_release_is_made_anew(stage: Stage) -> None:
-    runtime = stage.runtime()
-    await runtime.start(await stage.config(runtime))
+async def test_the_network_of_an_earlier_release_is_made_anew(setup: Setup) -> None:
+    runtime = setup.runtime()
+    await runtime.start(await setup.config(runtime))
     name = runtime._network.name
-    record = stage.one.record
-    await stage.engine.remove(record.id)
-    await stage.engine.remove_network(name)
-    await stage.engine.create_network(name, network_config(stage.plane))
+    record = setup.one.record
+    await setup.engine.remove(record.id)
+    await setup.engine.remove_network(name)
+    await setup.engine.create_network(name, network_config(setup.plane))
     wanted = {"Labels": dict(record.labels), "Image": "x", "HostConfig": {"NetworkMode": name}}
-    await stage.engine.start(await stage.engine.create("before", wanted))
-    config = await stage.config(stage.runtime())
-    assert not stage.engine.made
+    await setup.engine.start(await setup.engine.create("before", wanted))
+    config = await setup.config(setup.runtime())
+    assert not setup.engine.made
     assert (await runtime.start(config)).address == config.address
 
 
-async def test_a_pod_of_the_hosts_network_has_the_address_of_the_machine(stage: Stage) -> None:
-    runtime = stage.runtime()
+async def test_a_pod_of_the_hosts_network_has_the_address_of_the_machine(setup: Setup) -> None:
+    runtime = setup.runtime()
     document = pod(hostNetwork=True)
-    await stage.config(runtime, document)
+    await setup.config(runtime, document)
     assert runtime.address(document) == "127.0.0.1"
-    assert not (stage.agent / NAME).exists()
+    assert not (setup.agent / NAME).exists()

@@ -17,7 +17,7 @@ from kapy.containers import Container, Network
 from kapy.kube import Document
 from kapy.node_agent.containers import subnets
 from tests.node_agent.fake_engine import STARTED, FakeContainer
-from tests.node_agent.test_containers import IMAGE, Stage, pod
+from tests.node_agent.test_containers import IMAGE, Setup, pod
 
 SERVER, ADDRESS, PORT = "172.20.0.1", "172.20.0.2", 30001
 NETWORK_LABEL = "cluster.x-k8s.io/kapy-network-of"
@@ -29,12 +29,12 @@ def own_pod() -> Document:
     return document
 
 
-def leave_behind(stage: Stage) -> None:
+def leave_behind(setup: Setup) -> None:
     """Write the files and containers that kapy 0.1.0 leaves of a plane with one Pod."""
-    engine, plane = stage.engine, str(stage.plane)
+    engine, plane = setup.engine, str(setup.plane)
     used = {"engine": "unix:///fake.sock", "port": PORT}
-    (stage.agent / "containers.json").write_text(json.dumps(used))
-    (stage.agent / "addresses.json").write_text(json.dumps({"u-1": ADDRESS}))
+    (setup.agent / "containers.json").write_text(json.dumps(used))
+    (setup.agent / "addresses.json").write_text(json.dumps({"u-1": ADDRESS}))
     network = f"kapy-{blake2b(plane.encode(), digest_size=4).hexdigest()}"
     labels = {"cluster.x-k8s.io/kapy-plane": plane}
     subnet = {**labels, "cluster.x-k8s.io/kapy-subnet": "172.20.0.0/16"}
@@ -63,37 +63,37 @@ def leave_behind(stage: Stage) -> None:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setup:
     monkeypatch.setattr(subnets, "ROUTES", tmp_path / "routes")
-    stage_there = Stage(tmp_path)
+    stage_there = Setup(tmp_path)
     leave_behind(stage_there)
     return stage_there
 
 
-async def test_a_newer_kapy_finds_the_containers_of_an_earlier_one(stage: Stage) -> None:
-    runtime = stage.runtime()
+async def test_a_newer_kapy_finds_the_containers_of_an_earlier_one(setup: Setup) -> None:
+    runtime = setup.runtime()
     for index in range(2):
-        config = await stage.config(runtime, own_pod(), index=index, restarts=3)
+        config = await setup.config(runtime, own_pod(), index=index, restarts=3)
         assert (config.server, config.address) == ((SERVER, PORT), ADDRESS)
         container = await runtime.find(config)
         assert container is not None
         assert container.identity == f"docker://id-{config.name}"
         assert container.address == ADDRESS
-    assert stage.engine.diary == [], "nothing is made, stopped or removed"
+    assert setup.engine.diary == [], "nothing is made, stopped or removed"
     await runtime._tidy({"u-1"})
-    assert len(stage.engine.running()) == 2
+    assert len(setup.engine.running()) == 2
     await runtime.forget(own_pod())
-    assert not stage.engine.made
+    assert not setup.engine.made
 
 
-async def test_a_container_of_an_earlier_start_is_replaced_once(stage: Stage) -> None:
-    runtime = stage.runtime()
-    config = await stage.config(runtime, own_pod(), restarts=4)
+async def test_a_container_of_an_earlier_start_is_replaced_once(setup: Setup) -> None:
+    runtime = setup.runtime()
+    config = await setup.config(runtime, own_pod(), restarts=4)
     assert await runtime.find(config) is None
     first = await runtime.start(config)
     assert first.address == ADDRESS
     running = [
         container.record.labels["io.kubernetes.container.name"]
-        for container in stage.engine.running()
+        for container in setup.engine.running()
     ]
     assert sorted(running) == ["beside", "first"]

@@ -67,17 +67,17 @@ For the same reason, objects in a deleted namespace are not compared.
 def replay(records: Iterator[Record]) -> list[Result]:
     """The results of the story."""
     with served() as (url, ca), tempfile.TemporaryDirectory() as scratch, _parsed_once():
-        stage = _Stage(url, ca, Path(scratch))
-        stage.prepare()
+        setup = _Setup(url, ca, Path(scratch))
+        setup.prepare()
         return [
-            Result(f"management/{record['id']} {record['title']}", tuple(stage.differences(record)))
+            Result(f"management/{record['id']} {record['title']}", tuple(setup.differences(record)))
             for record in records
-            if stage.concerns(record)
+            if setup.concerns(record)
         ]
 
 
 @dataclass
-class _Stage:
+class _Setup:
     url: str
     ca: str
     folder: Path

@@ -49,9 +49,9 @@ def replayed(runs: Sequence[Record], points: Mapping[str, list[Document]]) -> li
     """The results of runs in their order."""
     results: list[Result] = []
     for point, some in groupby(_at_points(runs), key=lambda entry: entry[0]):
-        with _loaded(points[point]) as stage:
+        with _loaded(points[point]) as setup:
             results += [
-                result_of(named(document), stage.differences, document) for _, document in some
+                result_of(named(document), setup.differences, document) for _, document in some
             ]
     return results
 
@@ -65,7 +65,7 @@ def _at_points(runs: Sequence[Record]) -> Iterator[tuple[str, Record]]:
 
 
 @dataclass
-class _Stage:
+class _Setup:
     """moments: when the commands may have been run; the one that fitted last comes first."""
 
     kubeconfig: Path
@@ -121,12 +121,12 @@ class _Stage:
 
 
 @contextmanager
-def _loaded(objects: list[Document]) -> Iterator[_Stage]:
+def _loaded(objects: list[Document]) -> Iterator[_Setup]:
     with served() as (url, ca), tempfile.TemporaryDirectory() as folder:
         kubeconfig = Path(folder) / "kubeconfig"
         kubeconfig.write_text(json.dumps(kubeconfig_of(url, ca)))
         asyncio.run(_load(kubeconfig, objects))
-        yield _Stage(kubeconfig, deque(moments(objects)))
+        yield _Setup(kubeconfig, deque(moments(objects)))
 
 
 async def _load(kubeconfig: Path, objects: list[Document]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kapy.apps.manager.release import write_release
-from tests.providers.docker.stage import DEV, DOCKER
+from tests.providers.docker.setup import DEV, DOCKER
 from tests.real_clusters.engine import container_engine, leftovers
 from tests.real_clusters.judge import judge
 

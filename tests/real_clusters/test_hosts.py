@@ -13,7 +13,7 @@ from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from tests.real_clusters.host_containers import holders, import_image, set_cable, traces
-from tests.real_clusters.host_scene import LONG, Scene, named, scene
+from tests.real_clusters.host_setup import LONG, Setup, named, setup
 from tests.real_clusters.image_archive import Start, layer, write_image
 from tests.real_clusters.life import PATIENCE
 from tests.real_clusters.parts import NEW, OLD
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.sockets
 
 
 async def test_three_hosts_carry_two_clusters_one_after_the_other(tmp_path: Path) -> None:
-    async with scene(tmp_path, ["cp-1", "worker-1", "worker-2"]) as hosts:
+    async with setup(tmp_path, ["cp-1", "worker-1", "worker-2"]) as hosts:
         endpoint = f"{{controlPlaneEndpoint: {{host: {hosts.addresses['cp-1']}, port: 6443}}}}"
         values = {
             "ENDPOINT": endpoint,
@@ -43,7 +43,7 @@ async def test_seven_hosts_carry_a_cluster_through_its_life_and_then_another(
     tmp_path: Path,
 ) -> None:
     names = ["balancer-1", *(f"node-{number}" for number in range(1, 7))]
-    async with scene(tmp_path, names) as hosts:
+    async with setup(tmp_path, names) as hosts:
         values = {
             "ENDPOINT": "{haproxy: {hostSelector: {matchLabels: {role: balancer}}}}",
             "CONTROL_PLANES": "3",
@@ -96,7 +96,7 @@ KUBE_VIP: Final = os.environ.get("KAPY_KUBE_VIP", "")
 @pytest.mark.skipif(not KUBE_VIP, reason="KAPY_KUBE_VIP names no program of kube-vip")
 async def test_kube_vip_moves_the_address_of_the_control_plane(tmp_path: Path) -> None:
     names = ["cp-1", "cp-2", "cp-3"]
-    async with scene(tmp_path, names) as hosts:
+    async with setup(tmp_path, names) as hosts:
         image = KubeVIP().image
         archive = tmp_path / "kube-vip.tar"
         with archive.open("wb") as target:
@@ -126,7 +126,7 @@ async def test_kube_vip_moves_the_address_of_the_control_plane(tmp_path: Path) -
         assert await holders(hosts.engine, names, address) == []
 
 
-async def _lose_a_host(hosts: Scene) -> None:
+async def _lose_a_host(hosts: Setup) -> None:
     """A worker whose host is cut off is replaced on the spare one; the host comes back clean."""
     check = {
         "apiVersion": "cluster.x-k8s.io/v1beta2",

@@ -15,7 +15,7 @@ from kapy.containers import Engine
 from kapy.kube import Document
 from tests.real_clusters.engine import container_engine
 from tests.real_clusters.host_containers import start_hosts
-from tests.real_clusters.host_scene import KEY, Scene, plane_of_hosts, public_key
+from tests.real_clusters.host_setup import KEY, Setup, plane_of_hosts, public_key
 from tests.real_clusters.package_sources import web_server, write_archive, write_repository
 from tests.real_clusters.parts import NEW, OLD, Release
 
@@ -66,7 +66,7 @@ async def test_kubernetes_comes_from_an_archive_and_then_from_packages(
                 await _live(hosts, "green", OLD, {"repository": packages})
 
 
-async def _live(hosts: Scene, name: str, release: Release, install: Document) -> None:
+async def _live(hosts: Setup, name: str, release: Release, install: Document) -> None:
     """A cluster is created of one control plane machine and one worker, and deleted."""
     address = hosts.addresses["cp-1"]
     await hosts.create(

@@ -15,7 +15,7 @@ from kapy.kube import Document
 from kapy.kube.names import Resource
 from tests.real_clusters.engine import container_engine
 from tests.real_clusters.host_containers import start_hosts, traces
-from tests.real_clusters.host_scene import KEY, host_document, public_key
+from tests.real_clusters.host_setup import KEY, host_document, public_key
 from tests.real_clusters.judge import PARALLEL, judge
 
 pytestmark = pytest.mark.sockets

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import asyncssh
 import pytest
-from hosts_on_paper.memory_hosts import MemoryDialer
-from hosts_on_paper.stories import Scene, cluster_documents, message
 from kapy_hosts import PROVIDER, provider
 from kapy_hosts.hosts import CHECK
 from kapy_hosts.kinds import Host, HostMachine
+from simulated_hosts.memory_hosts import MemoryDialer
+from simulated_hosts.stories import Setup, cluster_documents, message
 
 from kapy.api.machine import Machine
 from kapy.containers import Engine
@@ -27,7 +27,7 @@ from kapy.sdk import Runtime
 from kapy.testing import plane
 from tests.real_clusters.engine import container_engine
 from tests.real_clusters.host_containers import start_hosts, traces
-from tests.real_clusters.host_scene import KEY, host_document, named, public_key
+from tests.real_clusters.host_setup import KEY, host_document, named, public_key
 from tests.real_clusters.life import PATIENCE, eventually
 from tests.real_clusters.parts import OLD, tell
 from tests.real_clusters.unreliable_hosts import SCRIPTS, CutDialer, cut_dialer
@@ -65,25 +65,25 @@ async def test_two_planes_share_a_pool_of_unreliable_hosts(tmp_path: Path) -> No
             _plane(addresses, Random(8)) as (green, of_green),
         ):
             planes = {"a": blue, "b": blue, "c": green, "d": green}
-            for name, scene in planes.items():
-                await scene.add_machine(name)
+            for name, setup in planes.items():
+                await setup.add_machine(name)
             late = await _last_of(planes)
             await _is_refused(planes[late], late)
             await _run(engine, FULL, "mount -o remount,size=1m /var/lib/kapy-hosts")
             machine = await planes[late].provisioned(late, within=PATIENCE)
             assert machine.status.host == FULL
             tell(f"{late} has the host whose disk was full")
-            other = next(name for name, scene in planes.items() if scene is not planes[late])
-            machines = [await scene.provisioned(name) for name, scene in planes.items()]
+            other = next(name for name, setup in planes.items() if setup is not planes[late])
+            machines = [await setup.provisioned(name) for name, setup in planes.items()]
             machines.append(await _hand_over(planes.pop(other), other, planes[late], "e"))
             planes["e"] = planes[late]
             assert {machine.status.host for machine in machines} == set(HOSTS[:4])
             await _each_has_booted_once(engine, machines)
-            for name, scene in planes.items():
-                await scene.plane.client.delete(Machine, Key("default", name))
+            for name, setup in planes.items():
+                await setup.plane.client.delete(Machine, Key("default", name))
             for host in HOSTS[:4]:
-                for scene in (blue, green):
-                    await _is_free(scene, host)
+                for setup in (blue, green):
+                    await _is_free(setup, host)
                 assert await traces(engine, host) == ""
                 assert await _run(engine, host, "ls /etc/kapy-test 2>/dev/null; true") == ""
             for dialer in (of_blue, of_green):
@@ -93,7 +93,7 @@ async def test_two_planes_share_a_pool_of_unreliable_hosts(tmp_path: Path) -> No
 @asynccontextmanager
 async def _plane(
     addresses: Mapping[str, str], random: Random
-) -> AsyncIterator[tuple[Scene, CutDialer]]:
+) -> AsyncIterator[tuple[Setup, CutDialer]]:
     """A plane with all hosts, whose connections are cut. It has a wrong key for one, and trusts
     the wrong key of another one."""
     async with cut_dialer(addresses, random, {SLOW: 0.3}) as (dialer, ports):
@@ -115,7 +115,7 @@ async def _plane(
                 await running.apply([host_document(name, "127.0.0.1", access)])
             for name, reason in ((LOCKED, "LoginRefused"), (STRANGE, "HostKeyChanged")):
                 await running.until(Host, name, _is_unreachable(reason), within=PATIENCE)
-            yield Scene(running, MemoryDialer(), OLD.version, BOOT_DATA), dialer
+            yield Setup(running, MemoryDialer(), OLD.version, BOOT_DATA), dialer
         tell(f"cuts: {sorted(dialer.cuts.items())}")
 
 
@@ -128,12 +128,12 @@ def _secret(name: str, key: asyncssh.SSHKey) -> Document:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": named(name), "data": data}
 
 
-async def _last_of(planes: Mapping[str, Scene]) -> str:
+async def _last_of(planes: Mapping[str, Setup]) -> str:
     """Wait until all machines but one are provisioned; return the name of the other."""
 
     async def look() -> str | None:
         machines = {
-            name: await scene.plane.get(HostMachine, name) for name, scene in planes.items()
+            name: await setup.plane.get(HostMachine, name) for name, setup in planes.items()
         }
         waiting = [
             name
@@ -147,7 +147,7 @@ async def _last_of(planes: Mapping[str, Scene]) -> str:
     return last
 
 
-async def _is_refused(scene: Scene, name: str) -> None:
+async def _is_refused(setup: Setup, name: str) -> None:
     """A machine waits, and its condition has the reason for each host."""
     reasons = (
         f"{FULL}: the script boot ended with",
@@ -161,10 +161,10 @@ async def _is_refused(scene: Scene, name: str) -> None:
         text = message(machine, "HostClaimed")
         return text.startswith("NoHost") and all(reason in text for reason in reasons)
 
-    await scene.plane.until(HostMachine, name, holds, within=PATIENCE)
+    await setup.plane.until(HostMachine, name, holds, within=PATIENCE)
 
 
-async def _hand_over(giver: Scene, name: str, taker: Scene, new: str) -> HostMachine:
+async def _hand_over(giver: Setup, name: str, taker: Setup, new: str) -> HostMachine:
     """A machine of one plane is deleted, and its host gets one of the other plane."""
     machine = await giver.provisioned(name)
     host = machine.status.host
@@ -185,16 +185,16 @@ async def _hand_over(giver: Scene, name: str, taker: Scene, new: str) -> HostMac
     return machine
 
 
-async def _is_free(scene: Scene, host: str, *, or_claimed: bool = False) -> None:
+async def _is_free(setup: Setup, host: str, *, or_claimed: bool = False) -> None:
     """Wait until a host is free on a plane. It is looked at again: nobody tells of other planes."""
     states = {"Free", "Claimed"} if or_claimed else {"Free"}
 
     async def look() -> Host | None:
-        current = await scene.plane.get(Host, host)
+        current = await setup.plane.get(Host, host)
         if current is not None and current.status.state in states:
             return current
         annotations = {CHECK: str(next(_COUNTER))}
-        await scene.plane.merge(Host, host, {"metadata": {"annotations": annotations}})
+        await setup.plane.merge(Host, host, {"metadata": {"annotations": annotations}})
         await asyncio.sleep(5)
         return None
 

@@ -31,7 +31,7 @@ hour is longer than the token of its ServiceAccount lasts."""
 _UID: Final = "io.kubernetes.pod.uid"
 
 
-class Stage:
+class Setup:
     """A plane, an engine, and what runs there."""
 
     def __init__(self, kapy: Kapy, process: EngineProcess, what: Subject) -> None:
@@ -131,20 +131,20 @@ async def test_faults_are_reported_and_recover(kind: Kind, tmp_path: Path) -> No
     what = subject(tmp_path)
     async with engine_process(kind, tmp_path) as process:
         await load(process.engine, what, tmp_path)
-        stage = Stage(Kapy(tmp_path, process.engine), process, what)
-        await stage.kapy.run("up", "--detach", "--port", "7443")
+        setup = Setup(Kapy(tmp_path, process.engine), process, what)
+        await setup.kapy.run("up", "--detach", "--port", "7443")
         try:
-            await what.install(stage.kapy)
-            await stage.available()
-            await a_container_is_killed(stage)
-            await the_plane_is_killed(stage)
-            await the_engine_is_stopped(stage)
-            await the_machine_sleeps(stage)
-            await the_disk_is_full(stage)
-            await the_image_is_gone(stage, tmp_path)
-            await the_program_crashes(stage)
+            await what.install(setup.kapy)
+            await setup.available()
+            await a_container_is_killed(setup)
+            await the_plane_is_killed(setup)
+            await the_engine_is_stopped(setup)
+            await the_machine_sleeps(setup)
+            await the_disk_is_full(setup)
+            await the_image_is_gone(setup, tmp_path)
+            await the_program_crashes(setup)
         finally:
-            await stage.kapy.run("down", "--delete", "--yes")
+            await setup.kapy.run("down", "--delete", "--yes")
         assert await process.engine.containers({_UID: ""}) == []
 
 
@@ -158,16 +158,16 @@ async def load(engine: Engine, what: Subject, folder: Path) -> None:
         await engine.load(source)
 
 
-async def a_container_is_killed(stage: Stage) -> None:
-    before = await stage.restarts()
-    await stage.kill()
-    await _restarted(stage, before)
-    await stage.available()
+async def a_container_is_killed(setup: Setup) -> None:
+    before = await setup.restarts()
+    await setup.kill()
+    await _restarted(setup, before)
+    await setup.available()
 
 
-async def _restarted(stage: Stage, before: int) -> None:
-    async with stage.kapy.client() as client:
-        (pod,) = (await client.list(PODS, stage.what.key.namespace)).items
+async def _restarted(setup: Setup, before: int) -> None:
+    async with setup.kapy.client() as client:
+        (pod,) = (await client.list(PODS, setup.what.key.namespace)).items
 
         def is_restarted(document: Document | None) -> bool:
             statuses = ((document or {}).get("status") or {}).get("containerStatuses") or []
@@ -176,30 +176,30 @@ async def _restarted(stage: Stage, before: int) -> None:
         await wait_until(client, PODS, Key.of(pod), is_restarted, within=LONG)
 
 
-async def the_plane_is_killed(stage: Stage) -> None:
-    before = {item.id for item in await stage.running()}
-    await stage.kapy.kill()
-    assert {item.id for item in await stage.running()} == before
-    await stage.kapy.run("up", "--detach", "--port", "7443")
-    await stage.available()
-    assert len(await stage.running()) == 1, "it is not started twice"
+async def the_plane_is_killed(setup: Setup) -> None:
+    before = {item.id for item in await setup.running()}
+    await setup.kapy.kill()
+    assert {item.id for item in await setup.running()} == before
+    await setup.kapy.run("up", "--detach", "--port", "7443")
+    await setup.available()
+    assert len(await setup.running()) == 1, "it is not started twice"
 
 
-async def the_engine_is_stopped(stage: Stage) -> None:
-    await stage.process.stop()
-    await stage.told("no container engine answers", "does not answer")
-    await stage.process.start()
-    await stage.available()
-    assert len(await stage.running()) == 1
+async def the_engine_is_stopped(setup: Setup) -> None:
+    await setup.process.stop()
+    await setup.told("no container engine answers", "does not answer")
+    await setup.process.start()
+    await setup.available()
+    assert len(await setup.running()) == 1
 
 
-async def the_machine_sleeps(stage: Stage) -> None:
+async def the_machine_sleeps(setup: Setup) -> None:
     """Plane and containers are frozen, and nobody is told."""
-    docker = Docker(stage.engine.address)
+    docker = Docker(setup.engine.address)
     try:
-        (value,) = await stage.running()
+        (value,) = await setup.running()
         inspected = await (await docker.containers.get(value.id)).show()
-        frozen = [stage.kapy.pid, int(inspected["State"]["Pid"])]
+        frozen = [setup.kapy.pid, int(inspected["State"]["Pid"])]
     finally:
         await docker.close()
     for pid in frozen:
@@ -207,36 +207,36 @@ async def the_machine_sleeps(stage: Stage) -> None:
     await asyncio.sleep(ASLEEP)
     for pid in frozen:
         os.kill(pid, signal.SIGCONT)
-    await stage.available()
-    assert len(await stage.running()) == 1
+    await setup.available()
+    assert len(await setup.running()) == 1
 
 
-async def the_image_is_gone(stage: Stage, folder: Path) -> None:
-    (value,) = await stage.running()
-    docker = Docker(stage.engine.address)
+async def the_image_is_gone(setup: Setup, folder: Path) -> None:
+    (value,) = await setup.running()
+    docker = Docker(setup.engine.address)
     try:
-        await stage.engine.remove(value.id)
-        for other in await stage.engine.containers({_UID: ""}):
+        await setup.engine.remove(value.id)
+        for other in await setup.engine.containers({_UID: ""}):
             if not other.is_running:
-                await stage.engine.remove(other.id)
-        await docker.images.delete(stage.what.image, force=True)
+                await setup.engine.remove(other.id)
+        await docker.images.delete(setup.what.image, force=True)
     finally:
         await docker.close()
-    await stage.told("ErrImagePull", "ImagePullBackOff")
-    await load(stage.engine, stage.what, folder)
-    await stage.available()
+    await setup.told("ErrImagePull", "ImagePullBackOff")
+    await load(setup.engine, setup.what, folder)
+    await setup.available()
 
 
-async def the_disk_is_full(stage: Stage) -> None:
-    await stage.renew()
-    async with stage.process.full():
-        await stage.kill()
-        await stage.told("DiskFull", "no space left")
-    await stage.available()
+async def the_disk_is_full(setup: Setup) -> None:
+    await setup.renew()
+    async with setup.process.full():
+        await setup.kill()
+        await setup.told("DiskFull", "no space left")
+    await setup.available()
 
 
-async def the_program_crashes(stage: Stage) -> None:
-    await stage.change(args=["--no-such-flag"])
-    await stage.told("CrashLoopBackOff")
-    await stage.change(args=stage.what.args)
-    await stage.available()
+async def the_program_crashes(setup: Setup) -> None:
+    await setup.change(args=["--no-such-flag"])
+    await setup.told("CrashLoopBackOff")
+    await setup.change(args=setup.what.args)
+    await setup.available()

@@ -29,11 +29,11 @@ from kapy.sdk import (
     add_bootstrap,
 )
 from kapy.testing.provider_bench import key, provider_bench
-from tests.sdk.bootstrap_scene import (
+from tests.sdk.bootstrap_setup import (
     FINALIZER,
     RESOURCE,
-    Scene,
-    bootstrap_scene,
+    Setup,
+    bootstrap_setup,
     conditions,
     initialized,
     is_made,
@@ -46,21 +46,21 @@ from tests.sdk.provider_faults import life
 
 
 @pytest_asyncio.fixture
-async def scene() -> AsyncIterator[Scene]:
-    async with bootstrap_scene() as result:
+async def setup() -> AsyncIterator[Setup]:
+    async with bootstrap_setup() as result:
         yield result
 
 
 async def test_boot_data_is_made_in_steps_that_report_their_obstacles(
-    scene: Scene,
+    setup: Setup,
 ) -> None:
-    bench = scene.bench
+    bench = setup.bench
     await bench.cluster("blue")
     await machine(bench, "worker-0")
     await machine(bench, "plane-0", control_plane=True)
     await asyncio.sleep(1)
     waiting = "Waiting for the Cluster's infrastructure"
-    assert conditions(await scene.config("worker-0")) == {
+    assert conditions(await setup.config("worker-0")) == {
         "Paused": ("False", "NotPaused", ""),
         "DataSecretAvailable": ("False", "NotAvailable", waiting),
         "Ready": ("False", "NotReady", f"* DataSecretAvailable: {waiting}"),
@@ -69,22 +69,22 @@ async def test_boot_data_is_made_in_steps_that_report_their_obstacles(
     await bench.until(RESOURCE, "plane-0", is_made)
     assert await sheet(bench, "plane-0") == "begin blue v1.34.0 in blue"
     waiting = "Waiting for the control plane to be initialized"
-    available = conditions(await scene.config("worker-0"))["DataSecretAvailable"]
+    available = conditions(await setup.config("worker-0"))["DataSecretAvailable"]
     assert available == ("False", "NotAvailable", waiting)
     await initialized(bench)
     config = await bench.until(RESOURCE, "worker-0", is_made)
     assert await sheet(bench, "worker-0") == "join blue v1.34.0 in blue"
     assert config["status"]["dataSecretName"] == "worker-0"
     assert conditions(config)["Ready"] == ("True", "Ready", "")
-    assert scene.boot.asked == ["plane-0", "worker-0"]
+    assert setup.boot.asked == ["plane-0", "worker-0"]
     assert "finalizers" not in config["metadata"]
 
 
-async def test_the_secret_follows_the_contract(scene: Scene) -> None:
-    await scene.bench.cluster("blue", provisioned=True)
-    await machine(scene.bench, "plane-0", control_plane=True)
-    config = await scene.bench.until(RESOURCE, "plane-0", is_made)
-    secret = await scene.bench.client.get(SECRETS, key("plane-0"))
+async def test_the_secret_follows_the_contract(setup: Setup) -> None:
+    await setup.bench.cluster("blue", provisioned=True)
+    await machine(setup.bench, "plane-0", control_plane=True)
+    config = await setup.bench.until(RESOURCE, "plane-0", is_made)
+    secret = await setup.bench.client.get(SECRETS, key("plane-0"))
     assert secret["type"] == "cluster.x-k8s.io/secret"
     assert secret["metadata"]["labels"] == {"cluster.x-k8s.io/cluster-name": "blue"}
     assert secret["metadata"]["ownerReferences"] == [
@@ -102,14 +102,14 @@ async def test_the_secret_follows_the_contract(scene: Scene) -> None:
     }
 
 
-async def test_one_machine_is_the_first_and_is_replaced_when_deleted(scene: Scene) -> None:
-    bench = scene.bench
+async def test_one_machine_is_the_first_and_is_replaced_when_deleted(setup: Setup) -> None:
+    bench = setup.bench
     await bench.cluster("blue", provisioned=True)
     for name in ("plane-0", "plane-1"):
         await machine(bench, name, control_plane=True)
     await bench.until(RESOURCE, "plane-0", is_made)
     await asyncio.sleep(60)
-    message = conditions(await scene.config("plane-1"))["DataSecretAvailable"][2]
+    message = conditions(await setup.config("plane-1"))["DataSecretAvailable"][2]
     assert message == "Waiting for another machine to initialize first"
     for resource in (RESOURCE, Machine.RESOURCE):
         await bench.client.delete(resource, key("plane-0"))
@@ -157,8 +157,8 @@ async def test_a_machine_learns_that_it_holds_the_lock() -> None:
         assert lost.lost
 
 
-async def test_data_is_created_once_and_its_owner_reference_restored(scene: Scene) -> None:
-    bench = scene.bench
+async def test_data_is_created_once_and_its_owner_reference_restored(setup: Setup) -> None:
+    bench = setup.bench
     await bench.cluster("blue", provisioned=True)
     await initialized(bench)
     await machine(bench, "worker-0")
@@ -170,17 +170,17 @@ async def test_data_is_created_once_and_its_owner_reference_restored(scene: Scen
         SECRETS, "worker-0", lambda document: document["metadata"].get("ownerReferences")
     )
     version = secret["metadata"]["resourceVersion"]
-    config = (await scene.config("worker-0"))["metadata"]["resourceVersion"]
+    config = (await setup.config("worker-0"))["metadata"]["resourceVersion"]
     await asyncio.sleep(600)
-    assert (await scene.config("worker-0"))["metadata"]["resourceVersion"] == config
+    assert (await setup.config("worker-0"))["metadata"]["resourceVersion"] == config
     secret = await bench.client.get(SECRETS, key("worker-0"))
     assert secret["metadata"]["resourceVersion"] == version
     assert await sheet(bench, "worker-0") == "join blue v1.34.0 in blue"
 
 
-async def test_a_lost_status_is_restored(scene: Scene) -> None:
+async def test_a_lost_status_is_restored(setup: Setup) -> None:
     """A move or a restore brings objects without their status; the Machine remembers."""
-    bench = scene.bench
+    bench = setup.bench
     await bench.cluster("blue", provisioned=True)
     await initialized(bench)
     pause: Document = {"spec": {"paused": True}}
@@ -190,7 +190,7 @@ async def test_a_lost_status_is_restored(scene: Scene) -> None:
     await bench.client.patch(Cluster.RESOURCE, key("blue"), {"spec": {"paused": None}})
     config = await bench.until(RESOURCE, "worker-0", is_made)
     assert config["status"]["dataSecretName"] == "worker-0"
-    assert not scene.boot.asked
+    assert not setup.boot.asked
     assert await sheet(bench, "worker-0") == "as it was"
 
 
@@ -208,16 +208,16 @@ async def test_a_lost_status_is_restored(scene: Scene) -> None:
     ],
 )
 async def test_a_paused_or_foreign_config_is_left_alone(
-    scene: Scene, stop: Document, go_on: Document
+    setup: Setup, stop: Document, go_on: Document
 ) -> None:
-    bench = scene.bench
+    bench = setup.bench
     await bench.cluster("blue", paused=True, provisioned=True)
     await machine(bench, "plane-0", control_plane=True)
     await asyncio.sleep(1)
     await bench.client.patch(RESOURCE, key("plane-0"), {"metadata": {"annotations": stop}})
     await bench.client.patch(Cluster.RESOURCE, key("blue"), {"spec": {"paused": None}})
     await asyncio.sleep(60)
-    assert not scene.boot.asked
+    assert not setup.boot.asked
     await bench.client.patch(RESOURCE, key("plane-0"), {"metadata": {"annotations": go_on}})
     await bench.until(RESOURCE, "plane-0", is_made)
 

@@ -29,11 +29,11 @@ from kapy.sdk import (
 from kapy.sdk.failures import ProviderMistake
 from kapy.testing.faults import Faults
 from kapy.testing.provider_bench import key, provider_bench
-from tests.sdk.bootstrap_scene import (
+from tests.sdk.bootstrap_setup import (
     FINALIZER,
     RESOURCE,
-    Scene,
-    bootstrap_scene,
+    Setup,
+    bootstrap_setup,
     conditions,
     initialized,
     is_made,
@@ -45,13 +45,13 @@ from tests.sdk.provider_faults import life, short_lives
 
 
 @pytest_asyncio.fixture
-async def scene() -> AsyncIterator[Scene]:
-    async with bootstrap_scene() as result:
+async def setup() -> AsyncIterator[Setup]:
+    async with bootstrap_setup() as result:
         yield result
 
 
-async def test_a_secret_of_another_kind_is_not_used(scene: Scene) -> None:
-    bench = scene.bench
+async def test_a_secret_of_another_kind_is_not_used(setup: Setup) -> None:
+    bench = setup.bench
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "u", "controller": True}
     metadata: Document = {"name": "plane-0", "namespace": "default", "ownerReferences": [owner]}
     metadata["labels"] = {Label.CLUSTER_NAME: "blue"}

@@ -43,7 +43,7 @@ YEAR = timedelta(days=365).total_seconds()
 
 
 @dataclass
-class Scene:
+class Setup:
     bench: ProviderBench
     service: PaperService
 
@@ -52,12 +52,12 @@ class Scene:
 
 
 @pytest_asyncio.fixture
-async def scene() -> AsyncIterator[Scene]:
+async def setup() -> AsyncIterator[Setup]:
     async with provider_bench([RESOURCE]) as bench:
         service = PaperService()
         add_control_plane(bench.runtime, PaperControlPlane, service, finalizer=FINALIZER)
         async with bench.running():
-            yield Scene(bench, service)
+            yield Setup(bench, service)
 
 
 async def begin(bench: ProviderBench, **spec: Any) -> None:
@@ -87,12 +87,12 @@ async def kubeconfig(bench: ProviderBench) -> Any:
 
 
 async def test_a_control_plane_reports_all_fields_of_the_contract(
-    scene: Scene,
+    setup: Setup,
 ) -> None:
-    bench = scene.bench
+    bench = setup.bench
     await begin(bench)
     await asyncio.sleep(1)
-    plane = await scene.plane()
+    plane = await setup.plane()
     assert conditions(plane)["Available"] == ("False", "NotAvailable", "drawing it")
     assert plane["metadata"]["finalizers"] == [FINALIZER]
     plane = await bench.until(RESOURCE, "blue", is_initialized)
@@ -124,8 +124,8 @@ async def test_a_control_plane_reports_all_fields_of_the_contract(
     assert result["clusters"][0]["cluster"]["server"] == "https://blue.paper:6443"
 
 
-async def test_an_upgrade_continues_while_it_serves(scene: Scene) -> None:
-    bench = scene.bench
+async def test_an_upgrade_continues_while_it_serves(setup: Setup) -> None:
+    bench = setup.bench
     await begin(bench)
     await bench.until(RESOURCE, "blue", is_initialized)
     await bench.client.patch(RESOURCE, key("blue"), {"spec": {"version": "v1.35.0"}})
@@ -141,9 +141,9 @@ async def test_an_upgrade_continues_while_it_serves(scene: Scene) -> None:
 
 
 async def test_the_kubeconfig_is_renewed_in_time_and_belongs_to_the_control_plane(
-    scene: Scene,
+    setup: Setup,
 ) -> None:
-    bench = scene.bench
+    bench = setup.bench
     await begin(bench)
     await bench.until(RESOURCE, "blue", is_initialized)
     lost: Document = {"metadata": {"ownerReferences": None}}
@@ -151,15 +151,15 @@ async def test_the_kubeconfig_is_renewed_in_time_and_belongs_to_the_control_plan
     owned = lambda value: value["metadata"].get("ownerReferences")  # noqa: E731
     await bench.until(SECRETS, "blue-kubeconfig", owned)
     first = (await kubeconfig(bench))["users"][0]["user"]["client-certificate-data"]
-    rests = (await scene.plane())["metadata"]["resourceVersion"]
+    rests = (await setup.plane())["metadata"]["resourceVersion"]
     await asyncio.sleep(YEAR / 2 + 60)
     second = (await kubeconfig(bench))["users"][0]["user"]["client-certificate-data"]
     assert facts(b64decode(second)).not_after > facts(b64decode(first)).not_after
-    assert (await scene.plane())["metadata"]["resourceVersion"] == rests
+    assert (await setup.plane())["metadata"]["resourceVersion"] == rests
 
 
-async def test_a_users_kubeconfig_stays(scene: Scene) -> None:
-    bench = scene.bench
+async def test_a_users_kubeconfig_stays(setup: Setup) -> None:
+    bench = setup.bench
     metadata = {"name": "blue-kubeconfig", "namespace": "default"}
     theirs = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
     await bench.client.create(SECRETS, {**theirs, "data": {"value": "aGk="}})
@@ -171,8 +171,8 @@ async def test_a_users_kubeconfig_stays(scene: Scene) -> None:
     assert "ownerReferences" not in secret["metadata"]
 
 
-async def test_deletion_waits_for_the_workers(scene: Scene) -> None:
-    bench = scene.bench
+async def test_deletion_waits_for_the_workers(setup: Setup) -> None:
+    bench = setup.bench
     await begin(bench)
     await bench.until(RESOURCE, "blue", is_initialized)
     worker = {"apiVersion": "example.dev/v1", "kind": "Anything", "metadata": {"name": "w"}}
@@ -183,24 +183,24 @@ async def test_deletion_waits_for_the_workers(scene: Scene) -> None:
     await bench.client.delete(RESOURCE, key("blue"))
     await asyncio.sleep(60)
     waits = ("False", "Deleting", "Waiting for workers to be gone: Machine w")
-    assert conditions(await scene.plane())["Available"] == waits
-    assert scene.service.looks
+    assert conditions(await setup.plane())["Available"] == waits
+    assert setup.service.looks
     await bench.client.delete(Machine.RESOURCE, key("w"))
     await bench.until_gone(RESOURCE, "blue", within=1)
-    assert not scene.service.looks
+    assert not setup.service.looks
 
 
 @pytest.mark.parametrize("by", ["paused", "managed-by"])
 async def test_a_paused_or_externally_managed_control_plane_is_left_alone(
-    scene: Scene, by: str
+    setup: Setup, by: str
 ) -> None:
-    bench, name = scene.bench, f"cluster.x-k8s.io/{by}"
+    bench, name = setup.bench, f"cluster.x-k8s.io/{by}"
     await begin(bench, paused=True)
     await asyncio.sleep(1)
     await bench.client.patch(RESOURCE, key("blue"), {"metadata": {"annotations": {name: ""}}})
     await bench.client.patch(Cluster.RESOURCE, key("blue"), {"spec": {"paused": None}})
     await asyncio.sleep(60)
-    assert not scene.service.looks
+    assert not setup.service.looks
     await bench.client.patch(RESOURCE, key("blue"), {"metadata": {"annotations": {name: None}}})
     await bench.until(RESOURCE, "blue", is_initialized)
 

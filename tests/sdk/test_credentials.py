@@ -99,7 +99,7 @@ class Cloud(PaperCloud):
 
 
 @dataclass
-class Scene:
+class Setup:
     bench: ProviderBench
     land: Land
     cloud: Cloud
@@ -146,7 +146,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def playing() -> AsyncIterator[Scene]:
+async def playing() -> AsyncIterator[Setup]:
     async with provider_bench([PAPER_CLUSTERS, MACHINES, IDENTITIES]) as bench:
         for name in ("vault", "other"):
             space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
@@ -154,132 +154,132 @@ async def playing() -> AsyncIterator[Scene]:
         tenants = TenantCredentials(
             bench.runtime, PAPER_CLUSTERS, identity=IDENTITIES, finalizer=HELD
         )
-        scene = Scene(bench, Land(), Cloud())
+        setup = Setup(bench, Land(), Cloud())
         add_infra_cluster(
-            bench.runtime, PAPER_CLUSTERS, scene.land, finalizer=FINALIZER, credentials=tenants
+            bench.runtime, PAPER_CLUSTERS, setup.land, finalizer=FINALIZER, credentials=tenants
         )
         add_infra_machine(
-            bench.runtime, PaperMachine, scene.cloud, finalizer=FINALIZER, credentials=tenants
+            bench.runtime, PaperMachine, setup.cloud, finalizer=FINALIZER, credentials=tenants
         )
         async with bench.running():
-            yield scene
+            yield setup
 
 
 async def test_two_tenants_never_share_an_account() -> None:
-    async with playing() as scene:
-        await scene.secret("red", "token-red")
-        await scene.secret("shared", "token-shared", "vault")
-        await scene.identity("shared", "shared", list=["default"])
-        await scene.cluster("red", "Secret", "red")
-        await scene.cluster("blue", "PaperIdentity", "shared")
+    async with playing() as setup:
+        await setup.secret("red", "token-red")
+        await setup.secret("shared", "token-shared", "vault")
+        await setup.identity("shared", "shared", list=["default"])
+        await setup.cluster("red", "Secret", "red")
+        await setup.cluster("blue", "PaperIdentity", "shared")
         for name in ("red", "blue"):
-            await scene.bench.machine(name, f"{name}-0", MACHINE, bootstrap_data=b"x")
+            await setup.bench.machine(name, f"{name}-0", MACHINE, bootstrap_data=b"x")
         await asyncio.sleep(1)
         tokens = {"default/red": "token-red", "default/blue": "token-shared"}
-        assert scene.land.tokens == tokens
-        assert scene.cloud.tokens == {"red-0": "token-red", "blue-0": "token-shared"}
-        message = await scene.told(PAPER_CLUSTERS, "red", "CredentialsAvailable")
+        assert setup.land.tokens == tokens
+        assert setup.cloud.tokens == {"red-0": "token-red", "blue-0": "token-shared"}
+        message = await setup.told(PAPER_CLUSTERS, "red", "CredentialsAvailable")
         assert message == "True CredentialsAvailable: "
 
 
 async def test_a_secret_in_use_is_held_owned_and_labelled_for_moves_until_it_is_not() -> None:
-    async with playing() as scene:
-        await scene.secret("red", "token-red")
+    async with playing() as setup:
+        await setup.secret("red", "token-red")
         for name in ("red", "rose"):
-            await scene.cluster(name, "Secret", "red")
+            await setup.cluster(name, "Secret", "red")
         await asyncio.sleep(1)
-        assert await scene.held(SECRETS, key("red")) == ([HELD], ["red", "rose"])
-        secret = await scene.bench.client.get(SECRETS, key("red"))
+        assert await setup.held(SECRETS, key("red")) == ([HELD], ["red", "rose"])
+        secret = await setup.bench.client.get(SECRETS, key("red"))
         assert secret["metadata"]["labels"] == {"clusterctl.cluster.x-k8s.io/move": ""}
-        await scene.bench.client.delete(PAPER_CLUSTERS, key("red"))
-        await scene.bench.until_gone(PAPER_CLUSTERS, "red", within=5)
-        assert await scene.held(SECRETS, key("red")) == ([HELD], ["rose"])
-        await scene.bench.client.delete(PAPER_CLUSTERS, key("rose"))
-        await scene.bench.until_gone(PAPER_CLUSTERS, "rose", within=5)
-        assert await scene.held(SECRETS, key("red")) == ([], [])
-        assert scene.land.released == {"default/red": "token-red", "default/rose": "token-red"}
+        await setup.bench.client.delete(PAPER_CLUSTERS, key("red"))
+        await setup.bench.until_gone(PAPER_CLUSTERS, "red", within=5)
+        assert await setup.held(SECRETS, key("red")) == ([HELD], ["rose"])
+        await setup.bench.client.delete(PAPER_CLUSTERS, key("rose"))
+        await setup.bench.until_gone(PAPER_CLUSTERS, "rose", within=5)
+        assert await setup.held(SECRETS, key("red")) == ([], [])
+        assert setup.land.released == {"default/red": "token-red", "default/rose": "token-red"}
 
 
 async def test_a_cluster_that_changes_its_account_releases_the_old_one() -> None:
-    async with playing() as scene:
+    async with playing() as setup:
         for name in ("old", "new"):
-            await scene.secret(name, f"token-{name}")
-        await scene.cluster("red", "Secret", "old")
-        await scene.bench.machine("red", "red-0", MACHINE, bootstrap_data=b"x")
+            await setup.secret(name, f"token-{name}")
+        await setup.cluster("red", "Secret", "old")
+        await setup.bench.machine("red", "red-0", MACHINE, bootstrap_data=b"x")
         await asyncio.sleep(20)
         change: Document = {"spec": {"identityRef": {"name": "new"}}}
-        await scene.bench.client.patch(PAPER_CLUSTERS, key("red"), change)
+        await setup.bench.client.patch(PAPER_CLUSTERS, key("red"), change)
         await asyncio.sleep(1)
-        assert scene.land.tokens == {"default/red": "token-new"}
-        assert scene.cloud.tokens == {"red-0": "token-new"}
-        assert await scene.held(SECRETS, key("old")) == ([], [])
-        assert await scene.held(SECRETS, key("new")) == ([HELD], ["red"])
+        assert setup.land.tokens == {"default/red": "token-new"}
+        assert setup.cloud.tokens == {"red-0": "token-new"}
+        assert await setup.held(SECRETS, key("old")) == ([], [])
+        assert await setup.held(SECRETS, key("new")) == ([HELD], ["red"])
 
 
 async def test_a_rotated_secret_enqueues_its_users_and_ends_the_old_session() -> None:
-    async with playing() as scene:
-        await scene.secret("red", "token-1")
-        await scene.secret("shared", "token-2", "vault")
-        await scene.identity("shared", "shared", list=["default"])
-        await scene.cluster("red", "Secret", "red")
-        await scene.cluster("blue", "PaperIdentity", "shared")
-        await scene.bench.machine("red", "red-0", MACHINE, bootstrap_data=b"x")
+    async with playing() as setup:
+        await setup.secret("red", "token-1")
+        await setup.secret("shared", "token-2", "vault")
+        await setup.identity("shared", "shared", list=["default"])
+        await setup.cluster("red", "Secret", "red")
+        await setup.cluster("blue", "PaperIdentity", "shared")
+        await setup.bench.machine("red", "red-0", MACHINE, bootstrap_data=b"x")
         await asyncio.sleep(20)
-        await scene.rotate("red", "token-3")
-        await scene.rotate("shared", "token-4", "vault")
+        await setup.rotate("red", "token-3")
+        await setup.rotate("shared", "token-4", "vault")
         await asyncio.sleep(1)
-        assert scene.land.tokens == {"default/red": "token-3", "default/blue": "token-4"}
-        assert scene.cloud.tokens == {"red-0": "token-3"}
-        assert [account.closed for account in scene.land.opened] == [True, True, False, False]
+        assert setup.land.tokens == {"default/red": "token-3", "default/blue": "token-4"}
+        assert setup.cloud.tokens == {"red-0": "token-3"}
+        assert [account.closed for account in setup.land.opened] == [True, True, False, False]
 
 
 async def test_a_namespace_without_its_permission_is_refused_and_keeps_its_machines() -> None:
-    async with playing() as scene:
-        await scene.secret("shared", "token", "vault")
+    async with playing() as setup:
+        await setup.secret("shared", "token", "vault")
         gold = {"matchLabels": {"tier": "gold"}}
-        await scene.identity("shared", "shared", selector=gold)
+        await setup.identity("shared", "shared", selector=gold)
         label: Document = {"metadata": {"labels": {"tier": "gold"}}}
-        await scene.bench.client.patch(NAMESPACES, Key("", "default"), label)
-        await scene.cluster("blue", "PaperIdentity", "shared")
+        await setup.bench.client.patch(NAMESPACES, Key("", "default"), label)
+        await setup.cluster("blue", "PaperIdentity", "shared")
         await asyncio.sleep(1)
-        assert await scene.held(IDENTITIES, Key("", "shared")) == ([HELD], [])
-        assert await scene.held(SECRETS, Key("vault", "shared")) == ([HELD], ["shared"])
+        assert await setup.held(IDENTITIES, Key("", "shared")) == ([HELD], [])
+        assert await setup.held(SECRETS, Key("vault", "shared")) == ([HELD], ["shared"])
         label["metadata"]["labels"]["tier"] = None
-        await scene.bench.client.patch(NAMESPACES, Key("", "default"), label)
+        await setup.bench.client.patch(NAMESPACES, Key("", "default"), label)
         await asyncio.sleep(1)
         why = "PaperIdentity shared may not be used in namespace default: its "
         why += "spec.allowedNamespaces neither lists nor selects it"
-        message = await scene.told(PAPER_CLUSTERS, "blue", "CredentialsAvailable")
+        message = await setup.told(PAPER_CLUSTERS, "blue", "CredentialsAvailable")
         assert message == f"False NamespaceNotAllowed: {why}"
-        assert (await scene.told(PAPER_CLUSTERS, "blue", "Ready")).startswith("False NotReady")
-        await scene.bench.client.delete(PAPER_CLUSTERS, key("blue"))
+        assert (await setup.told(PAPER_CLUSTERS, "blue", "Ready")).startswith("False NotReady")
+        await setup.bench.client.delete(PAPER_CLUSTERS, key("blue"))
         await asyncio.sleep(60)
-        infra = await scene.bench.get(PAPER_CLUSTERS, "blue")
+        infra = await setup.bench.get(PAPER_CLUSTERS, "blue")
         assert infra is not None
         assert infra["status"]["initialization"]["provisioned"] is True
         allowed: Document = {"spec": {"allowedNamespaces": {"list": ["default"]}}}
-        await scene.bench.client.patch(IDENTITIES, Key("", "shared"), allowed)
-        await scene.bench.until_gone(PAPER_CLUSTERS, "blue", within=1)
+        await setup.bench.client.patch(IDENTITIES, Key("", "shared"), allowed)
+        await setup.bench.until_gone(PAPER_CLUSTERS, "blue", within=1)
         await asyncio.sleep(1)
-        assert scene.land.released == {"default/blue": "token"}
-        assert await scene.held(IDENTITIES, Key("", "shared")) == ([], [])
-        assert await scene.held(SECRETS, Key("vault", "shared")) == ([], [])
+        assert setup.land.released == {"default/blue": "token"}
+        assert await setup.held(IDENTITIES, Key("", "shared")) == ([], [])
+        assert await setup.held(SECRETS, Key("vault", "shared")) == ([], [])
 
 
 async def test_secrets_and_identities_are_moved_with_their_clusters() -> None:
     crds = [simple_crd(Cluster.RESOURCE), simple_crd(PAPER_CLUSTERS)]
     kinds = kinds_of([*crds, simple_crd(IDENTITIES, MOVE_HIERARCHY)])
-    async with playing() as scene:
-        await scene.secret("red", "token-red")
-        await scene.secret("unused", "token")
-        await scene.secret("shared", "token-shared", "vault")
-        await scene.identity("shared", "shared", list=["default"])
-        await scene.cluster("red", "Secret", "red")
-        await scene.cluster("blue", "PaperIdentity", "shared")
+    async with playing() as setup:
+        await setup.secret("red", "token-red")
+        await setup.secret("unused", "token")
+        await setup.secret("shared", "token-shared", "vault")
+        await setup.identity("shared", "shared", list=["default"])
+        await setup.cluster("red", "Secret", "red")
+        await setup.cluster("blue", "PaperIdentity", "shared")
         await asyncio.sleep(1)
         graph = Graph(kinds)
         for kind in kinds.values():
-            for document in (await scene.bench.client.list(kind.resource)).items:
+            for document in (await setup.bench.client.list(kind.resource)).items:
                 graph.add(document)
     graph.complete()
     ways = {
@@ -310,18 +310,18 @@ def is_cluster(planned_move: PlannedMove) -> bool:
 async def test_without_credentials_nothing_is_created_or_held(
     kind: str, name: str, said: str
 ) -> None:
-    async with playing() as scene:
-        await scene.cluster("red", kind, name)
+    async with playing() as setup:
+        await setup.cluster("red", kind, name)
         await asyncio.sleep(1)
-        assert await scene.told(PAPER_CLUSTERS, "red", "CredentialsAvailable") == said
-        assert not scene.land.clusters
+        assert await setup.told(PAPER_CLUSTERS, "red", "CredentialsAvailable") == said
+        assert not setup.land.clusters
         if kind == "Secret":
-            await scene.secret(name, "token")
+            await setup.secret(name, "token")
             await asyncio.sleep(11)
-            assert scene.land.tokens == {"default/red": "token"}
+            assert setup.land.tokens == {"default/red": "token"}
             return
-        await scene.bench.client.delete(PAPER_CLUSTERS, key("red"))
-        await scene.bench.until_gone(PAPER_CLUSTERS, "red", within=1)
+        await setup.bench.client.delete(PAPER_CLUSTERS, key("red"))
+        await setup.bench.until_gone(PAPER_CLUSTERS, "red", within=1)
 
 
 @pytest.mark.parametrize(

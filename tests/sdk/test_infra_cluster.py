@@ -28,7 +28,7 @@ FINALIZER = "paper.example.dev/cluster"
 
 
 @dataclass
-class Scene:
+class Setup:
     bench: ProviderBench
     land: PaperLand
 
@@ -39,12 +39,12 @@ class Scene:
 
 
 @pytest_asyncio.fixture
-async def scene() -> AsyncIterator[Scene]:
+async def setup() -> AsyncIterator[Setup]:
     async with provider_bench([PAPER_CLUSTERS]) as bench:
         land = PaperLand()
         add_infra_cluster(bench.runtime, PAPER_CLUSTERS, land, finalizer=FINALIZER)
         async with bench.running():
-            yield Scene(bench, land)
+            yield Setup(bench, land)
 
 
 def named(name: str, **spec: Document) -> Document:
@@ -78,10 +78,10 @@ async def test_an_invalid_provider_is_refused_with_the_rule() -> None:
         await check_infra_cluster(PAPER_CLUSTERS, CLUSTER, lambda _: Never())
 
 
-async def test_a_cluster_gets_its_endpoint(scene: Scene) -> None:
-    await scene.bench.cluster("blue", named("blue"))
+async def test_a_cluster_gets_its_endpoint(setup: Setup) -> None:
+    await setup.bench.cluster("blue", named("blue"))
     await asyncio.sleep(1)
-    infra = await scene.infra()
+    infra = await setup.infra()
     assert infra["spec"] == {"controlPlaneEndpoint": {"host": "blue.paper", "port": 6443}}
     assert infra["status"]["initialization"] == {"provisioned": True}
     entries = {
@@ -91,47 +91,47 @@ async def test_a_cluster_gets_its_endpoint(scene: Scene) -> None:
     assert infra["metadata"]["finalizers"] == [FINALIZER]
 
 
-async def test_an_endpoint_that_the_user_chose_stays(scene: Scene) -> None:
+async def test_an_endpoint_that_the_user_chose_stays(setup: Setup) -> None:
     chosen = {"host": "10.1.2.3", "port": 8443}
-    await scene.bench.cluster("blue", named("blue", controlPlaneEndpoint=chosen))
+    await setup.bench.cluster("blue", named("blue", controlPlaneEndpoint=chosen))
     await asyncio.sleep(1)
-    assert (await scene.infra())["spec"] == {"controlPlaneEndpoint": chosen}
+    assert (await setup.infra())["spec"] == {"controlPlaneEndpoint": chosen}
 
 
-async def test_externally_managed_infrastructure_is_left_alone(scene: Scene) -> None:
+async def test_externally_managed_infrastructure_is_left_alone(setup: Setup) -> None:
     infra = named("blue")
     infra["metadata"]["annotations"] = {"cluster.x-k8s.io/managed-by": "terraform"}
-    await scene.bench.cluster("blue", infra)
+    await setup.bench.cluster("blue", infra)
     await asyncio.sleep(1)
-    assert not scene.land.clusters
-    assert "finalizers" not in (await scene.infra())["metadata"]
+    assert not setup.land.clusters
+    assert "finalizers" not in (await setup.infra())["metadata"]
 
 
-async def test_a_paused_cluster_is_left_alone_until_it_is_resumed(scene: Scene) -> None:
+async def test_a_paused_cluster_is_left_alone_until_it_is_resumed(setup: Setup) -> None:
     infra = named("blue")
     infra["metadata"]["annotations"] = {"cluster.x-k8s.io/paused": ""}
-    await scene.bench.cluster("blue", infra)
+    await setup.bench.cluster("blue", infra)
     await asyncio.sleep(1)
-    assert not scene.land.clusters
+    assert not setup.land.clusters
     entries = {
         condition["type"]: condition["message"]
-        for condition in (await scene.infra())["status"]["conditions"]
+        for condition in (await setup.infra())["status"]["conditions"]
     }
     assert entries == {"Paused": "PaperCluster has the cluster.x-k8s.io/paused annotation"}
     resume: Document = {"metadata": {"annotations": None}}
-    await scene.bench.client.patch(PAPER_CLUSTERS, key("blue"), resume)
+    await setup.bench.client.patch(PAPER_CLUSTERS, key("blue"), resume)
     await asyncio.sleep(1)
-    assert scene.land.clusters == {"blue"}
+    assert setup.land.clusters == {"blue"}
 
 
-async def test_a_deletion_releases_the_infrastructure(scene: Scene) -> None:
-    await scene.bench.cluster("blue", named("blue"))
+async def test_a_deletion_releases_the_infrastructure(setup: Setup) -> None:
+    await setup.bench.cluster("blue", named("blue"))
     await asyncio.sleep(1)
-    await scene.bench.client.patch(Cluster.RESOURCE, key("blue"), {"spec": {"paused": True}})
+    await setup.bench.client.patch(Cluster.RESOURCE, key("blue"), {"spec": {"paused": True}})
     await asyncio.sleep(1)
-    await scene.bench.client.delete(PAPER_CLUSTERS, key("blue"))
+    await setup.bench.client.delete(PAPER_CLUSTERS, key("blue"))
     await asyncio.sleep(5)
-    assert scene.land.clusters == {"blue"}
-    await scene.bench.client.patch(Cluster.RESOURCE, key("blue"), {"spec": {"paused": None}})
-    await scene.bench.until_gone(PAPER_CLUSTERS, "blue")
-    assert not scene.land.clusters
+    assert setup.land.clusters == {"blue"}
+    await setup.bench.client.patch(Cluster.RESOURCE, key("blue"), {"spec": {"paused": None}})
+    await setup.bench.until_gone(PAPER_CLUSTERS, "blue")
+    assert not setup.land.clusters

@@ -37,7 +37,7 @@ RESOURCE = PaperMachine.RESOURCE
 
 
 @dataclass
-class Scene:
+class Setup:
     bench: ProviderBench
     cloud: PaperCloud
 
@@ -48,12 +48,12 @@ class Scene:
 
 
 @pytest_asyncio.fixture
-async def scene() -> AsyncIterator[Scene]:
+async def setup() -> AsyncIterator[Setup]:
     async with provider_bench([RESOURCE]) as bench:
         cloud = PaperCloud()
         add_infra_machine(bench.runtime, PaperMachine, cloud, finalizer=FINALIZER)
         async with bench.running():
-            yield Scene(bench, cloud)
+            yield Setup(bench, cloud)
 
 
 def conditions(document: Document) -> dict[str, tuple[str, str, str]]:
@@ -126,12 +126,12 @@ async def test_an_invalid_provider_is_refused_with_the_rule(
         await check_infra_machine(PaperMachine, MACHINE, lambda _: provider())
 
 
-async def test_a_machine_becomes_ready_and_reports_its_obstacles(scene: Scene) -> None:
-    bench = scene.bench
+async def test_a_machine_becomes_ready_and_reports_its_obstacles(setup: Setup) -> None:
+    bench = setup.bench
     await bench.cluster("blue")
     await bench.machine("blue", "worker-0", MACHINE)
     await asyncio.sleep(1)
-    assert conditions(await scene.machine()) == {
+    assert conditions(await setup.machine()) == {
         "Paused": ("False", "NotPaused", ""),
         "Ready": (
             "False",
@@ -141,7 +141,7 @@ async def test_a_machine_becomes_ready_and_reports_its_obstacles(scene: Scene) -
     }
     await bench.cluster_provisioned("blue")
     await asyncio.sleep(1)
-    ready = conditions(await scene.machine())["Ready"]
+    ready = conditions(await setup.machine())["Ready"]
     assert ready == (
         "False",
         "WaitingForControlPlaneInitialized",
@@ -156,41 +156,41 @@ async def test_a_machine_becomes_ready_and_reports_its_obstacles(scene: Scene) -
         subresource="status",
     )
     await asyncio.sleep(1)
-    ready = conditions(await scene.machine())["Ready"]
+    ready = conditions(await setup.machine())["Ready"]
     assert ready == ("False", "WaitingForBootstrapData", "Waiting for boot data")
-    assert not scene.cloud.looks
+    assert not setup.cloud.looks
     await bench.bootstrap("blue", "worker-0", b"#!/bin/sh")
     await asyncio.sleep(1)
-    assert conditions(await scene.machine())["Ready"] == ("False", "NotReady", "booting")
+    assert conditions(await setup.machine())["Ready"] == ("False", "NotReady", "booting")
     await asyncio.sleep(10)
-    machine = await scene.machine()
+    machine = await setup.machine()
     assert conditions(machine)["Ready"] == ("True", "Ready", "")
     assert machine["spec"] == {"sheets": 3, "providerID": "paper://worker-0"}
     assert machine["status"]["initialization"] == {"provisioned": True}
     assert machine["status"]["addresses"] == [{"type": "InternalIP", "address": "10.0.0.4"}]
-    assert scene.cloud.data == {"worker-0": b"#!/bin/sh"}
+    assert setup.cloud.data == {"worker-0": b"#!/bin/sh"}
     generation = machine["metadata"]["generation"]
     assert {condition["observedGeneration"] for condition in machine["status"]["conditions"]} == {
         generation
     }
 
 
-async def test_bootstrap_data_without_the_clusters_label_is_found_too(scene: Scene) -> None:
-    await scene.bench.cluster("blue", provisioned=True)
-    await scene.bench.machine("blue", "worker-0", MACHINE)
+async def test_bootstrap_data_without_the_clusters_label_is_found_too(setup: Setup) -> None:
+    await setup.bench.cluster("blue", provisioned=True)
+    await setup.bench.machine("blue", "worker-0", MACHINE)
     patch = {"spec": {"bootstrap": {"dataSecretName": "mine"}}}
-    await scene.bench.client.patch(Machine.RESOURCE, key("worker-0"), patch)
+    await setup.bench.client.patch(Machine.RESOURCE, key("worker-0"), patch)
     await asyncio.sleep(5)
-    assert not scene.cloud.looks
+    assert not setup.cloud.looks
     secret = {"apiVersion": "v1", "kind": "Secret", "data": {"value": "aGk="}}
     secret["metadata"] = {"name": "mine", "namespace": "default"}
-    await scene.bench.client.create(SECRETS, secret)
-    await scene.bench.until(RESOURCE, "worker-0", is_ready)
-    assert scene.cloud.data == {"worker-0": b"hi"}
+    await setup.bench.client.create(SECRETS, secret)
+    await setup.bench.until(RESOURCE, "worker-0", is_ready)
+    assert setup.cloud.data == {"worker-0": b"hi"}
 
 
-async def test_a_paused_cluster_stops_everything_even_deletion(scene: Scene) -> None:
-    bench = scene.bench
+async def test_a_paused_cluster_stops_everything_even_deletion(setup: Setup) -> None:
+    bench = setup.bench
     await bench.cluster("blue", provisioned=True)
     await bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
     await bench.until(RESOURCE, "worker-0", is_ready)
@@ -198,22 +198,22 @@ async def test_a_paused_cluster_stops_everything_even_deletion(scene: Scene) -> 
     await asyncio.sleep(1)
     await bench.client.delete(RESOURCE, key("worker-0"))
     await asyncio.sleep(30)
-    machine = await scene.machine()
+    machine = await setup.machine()
     assert conditions(machine)["Paused"] == ("True", "Paused", "Cluster spec.paused is set to true")
-    assert scene.cloud.looks
+    assert setup.cloud.looks
     await bench.client.patch(Cluster.RESOURCE, key("blue"), {"spec": {"paused": None}})
     await bench.until_gone(RESOURCE, "worker-0")
-    assert not scene.cloud.looks
+    assert not setup.cloud.looks
 
 
-async def test_a_machine_without_an_owner_is_left_alone_until_it_is_released(scene: Scene) -> None:
+async def test_a_machine_without_an_owner_is_left_alone_until_it_is_released(setup: Setup) -> None:
     document = {**MACHINE, "metadata": {"name": "lonely", "namespace": "default"}}
     document["metadata"]["finalizers"] = [FINALIZER]
-    await scene.bench.client.create(RESOURCE, document)
+    await setup.bench.client.create(RESOURCE, document)
     await asyncio.sleep(5)
-    assert "status" not in await scene.machine("lonely")
-    await scene.bench.client.delete(RESOURCE, key("lonely"))
-    await scene.bench.until_gone(RESOURCE, "lonely")
+    assert "status" not in await setup.machine("lonely")
+    await setup.bench.client.delete(RESOURCE, key("lonely"))
+    await setup.bench.until_gone(RESOURCE, "lonely")
 
 
 class Detailed(PaperCloud):

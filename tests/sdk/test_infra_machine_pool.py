@@ -85,7 +85,7 @@ class Stubborn(PaperPad):
 
 
 @dataclass
-class Scene:
+class Setup:
     bench: ProviderBench
     pad: PaperPad
 
@@ -100,12 +100,12 @@ class Scene:
 
 
 @pytest_asyncio.fixture
-async def scene() -> AsyncIterator[Scene]:
+async def setup() -> AsyncIterator[Setup]:
     async with provider_bench([POOLS]) as bench:
         pad = PaperPad()
         add_infra_machine_pool(bench.runtime, POOLS, pad, finalizer=FINALIZER)
         async with bench.running():
-            yield Scene(bench, pad)
+            yield Setup(bench, pad)
 
 
 async def test_a_good_provider_conforms() -> None:
@@ -126,27 +126,27 @@ async def test_an_invalid_provider_is_refused_with_the_rule(
         await check_infra_machine_pool(POOLS, POOL, lambda _: provider())
 
 
-async def test_a_pool_reports_its_obstacles_and_its_machines(scene: Scene) -> None:
-    bench = scene.bench
+async def test_a_pool_reports_its_obstacles_and_its_machines(setup: Setup) -> None:
+    bench = setup.bench
     await bench.cluster("blue")
     await bench.machine_pool("blue", "mp", POOL, replicas=2, failureDomains=["a"])
     await asyncio.sleep(1)
-    infra = await scene.pool()
-    assert scene.ready(infra) == ("False", "WaitingForClusterInfrastructureReady")
+    infra = await setup.pool()
+    assert setup.ready(infra) == ("False", "WaitingForClusterInfrastructureReady")
     await bench.cluster_provisioned("blue")
     await asyncio.sleep(1)
-    infra = await scene.pool()
-    assert scene.ready(infra) == ("False", "WaitingForControlPlaneInitialized")
-    assert not scene.pad.orders
+    infra = await setup.pool()
+    assert setup.ready(infra) == ("False", "WaitingForControlPlaneInitialized")
+    assert not setup.pad.orders
     await bench.pool_bootstrap("blue", "mp", b"#!/bin/sh")
     await asyncio.sleep(1)
-    infra = await scene.pool()
-    assert scene.ready(infra) == ("True", "Ready")
+    infra = await setup.pool()
+    assert setup.ready(infra) == ("True", "Ready")
     ids = ["paper://mp/0", "paper://mp/1"]
     assert infra["spec"] == {"providerID": "paper://mp", "providerIDList": ids}
     status = {name: value for name, value in infra["status"].items() if name != "conditions"}
     assert status == {"initialization": {"provisioned": True}, "ready": True, "replicas": 2}
-    context = scene.pad.orders[-1]
+    context = setup.pad.orders[-1]
     assert (context.version, context.replicas, context.failure_domains) == ("v1.34.0", 2, ("a",))
     assert context.bootstrap_data == b"#!/bin/sh"
     assert not context.scaled_by_others
@@ -154,9 +154,9 @@ async def test_a_pool_reports_its_obstacles_and_its_machines(scene: Scene) -> No
     await bench.client.patch(MachinePool.RESOURCE, key("mp"), patch)
     await bench.client.patch(MachinePool.RESOURCE, key("mp"), {"spec": {"replicas": 0}})
     await asyncio.sleep(1)
-    infra = await scene.pool()
+    infra = await setup.pool()
     assert (infra["status"]["replicas"], infra["spec"].get("providerIDList")) == (0, None)
-    assert scene.pad.orders[-1].scaled_by_others
+    assert setup.pad.orders[-1].scaled_by_others
 
 
 async def test_answers_that_are_lost_make_no_second_machine() -> None:
@@ -277,8 +277,8 @@ async def test_a_mistake_of_the_provider_is_an_event() -> None:
             assert twice in event["message"]
 
 
-async def test_a_paused_pool_is_not_touched_not_even_to_delete_it(scene: Scene) -> None:
-    bench = scene.bench
+async def test_a_paused_pool_is_not_touched_not_even_to_delete_it(setup: Setup) -> None:
+    bench = setup.bench
     await bench.cluster("blue", provisioned=True)
     await bench.machine_pool("blue", "mp", POOL)
     await bench.pool_bootstrap("blue", "mp", b"x")
@@ -288,10 +288,10 @@ async def test_a_paused_pool_is_not_touched_not_even_to_delete_it(scene: Scene) 
     await asyncio.sleep(1)
     await bench.client.delete(POOLS, key("mp"))
     await asyncio.sleep(30)
-    listed = (await scene.pool())["status"]["conditions"]
+    listed = (await setup.pool())["status"]["conditions"]
     assert [item["status"] for item in listed if item["type"] == "Paused"] == ["True"]
-    assert scene.pad.sheets
+    assert setup.pad.sheets
     resume = {"metadata": {"annotations": {Annotation.PAUSED: None}}}
     await bench.client.patch(POOLS, key("mp"), resume)
     await bench.until_gone(POOLS, "mp")
-    assert not scene.pad.sheets
+    assert not setup.pad.sheets

@@ -66,7 +66,7 @@ class Flaky:
 
 
 @dataclass
-class Scene:
+class Setup:
     bench: ProviderBench
     ranges: Watched
     flaky: Flaky
@@ -107,7 +107,7 @@ def named(kind: str, api_version: str, name: str, **parts: Document) -> Document
 
 
 @pytest_asyncio.fixture
-async def scene() -> AsyncIterator[Scene]:
+async def setup() -> AsyncIterator[Setup]:
     async with provider_bench([POOLS, GLOBAL_POOLS, CLAIMS, ADDRESSES]) as bench:
         ranges = Watched()
         flaky = Flaky(bench.runtime.client.transport)
@@ -115,23 +115,23 @@ async def scene() -> AsyncIterator[Scene]:
         for kind in (RangePool, GlobalRangePool):
             add_ipam(bench.runtime, kind, ranges)
         async with bench.running():
-            yield Scene(bench, ranges, flaky)
+            yield Setup(bench, ranges, flaky)
 
 
-async def test_a_claim_gets_an_address(scene: Scene) -> None:
-    await scene.bench.cluster("blue")
-    await scene.pool()
-    await scene.claim("vm-0", cluster="blue")
+async def test_a_claim_gets_an_address(setup: Setup) -> None:
+    await setup.bench.cluster("blue")
+    await setup.pool()
+    await setup.claim("vm-0", cluster="blue")
     await asyncio.sleep(1)
-    claim = await scene.bench.get(CLAIMS, "vm-0")
-    address = await scene.bench.get(ADDRESSES, "vm-0")
-    pool = await scene.bench.get(POOLS, "pool")
+    claim = await setup.bench.get(CLAIMS, "vm-0")
+    address = await setup.bench.get(ADDRESSES, "vm-0")
+    pool = await setup.bench.get(POOLS, "pool")
     assert claim is not None
     assert address is not None
     assert pool is not None
     assert claim["status"]["addressRef"] == {"name": "vm-0"}
     assert claim["metadata"]["finalizers"] == ["ipam.cluster.x-k8s.io/ReleaseAddress"]
-    assert await scene.ready("vm-0") == ("True", "Ready", "")
+    assert await setup.ready("vm-0") == ("True", "Ready", "")
     (old,) = claim["status"]["deprecated"]["v1beta1"]["conditions"]
     assert (old["type"], old["status"]) == ("Ready", "True")
     assert address["spec"] == {
@@ -155,72 +155,72 @@ async def test_a_claim_gets_an_address(scene: Scene) -> None:
     assert entries["InRange"] == "1 of 8 are taken"
 
 
-async def test_many_claims_at_once_get_different_addresses(scene: Scene) -> None:
-    await scene.pool()
-    await asyncio.gather(*(scene.claim(f"vm-{number}") for number in range(8)))
+async def test_many_claims_at_once_get_different_addresses(setup: Setup) -> None:
+    await setup.pool()
+    await asyncio.gather(*(setup.claim(f"vm-{number}") for number in range(8)))
     await asyncio.sleep(5)
-    addresses = await scene.addresses()
+    addresses = await setup.addresses()
     assert len(addresses) == len(set(addresses.values())) == 8
 
 
-async def test_a_lost_answer_takes_no_second_address(scene: Scene) -> None:
-    await scene.pool()
-    scene.flaky.lost = 2
-    await scene.claim("vm-0")
-    await scene.claim("vm-1")
+async def test_a_lost_answer_takes_no_second_address(setup: Setup) -> None:
+    await setup.pool()
+    setup.flaky.lost = 2
+    await setup.claim("vm-0")
+    await setup.claim("vm-1")
     await asyncio.sleep(5)
-    assert await scene.addresses() == {"vm-0": "10.0.0.2", "vm-1": "10.0.0.3"}
-    assert scene.ranges.asked.count("vm-0") == 1
+    assert await setup.addresses() == {"vm-0": "10.0.0.2", "vm-1": "10.0.0.3"}
+    assert setup.ranges.asked.count("vm-0") == 1
 
 
-async def test_a_claim_on_an_empty_pool_gets_the_next_released_address(scene: Scene) -> None:
-    await scene.pool(last="10.0.0.2")
-    await scene.claim("vm-0")
+async def test_a_claim_on_an_empty_pool_gets_the_next_released_address(setup: Setup) -> None:
+    await setup.pool(last="10.0.0.2")
+    await setup.claim("vm-0")
     await asyncio.sleep(1)
-    await scene.claim("vm-1")
+    await setup.claim("vm-1")
     await asyncio.sleep(1)
     message = "all addresses from 10.0.0.1 to 10.0.0.2 are taken"
-    assert await scene.ready("vm-1") == ("False", "PoolExhausted", message)
-    await scene.bench.client.delete(CLAIMS, key("vm-0"))
+    assert await setup.ready("vm-1") == ("False", "PoolExhausted", message)
+    await setup.bench.client.delete(CLAIMS, key("vm-0"))
     await asyncio.sleep(1)
-    assert await scene.addresses() == {"vm-1": "10.0.0.2"}
-    assert scene.ranges.freed == ["10.0.0.2"]
-    assert await scene.bench.get(CLAIMS, "vm-0") is None
+    assert await setup.addresses() == {"vm-1": "10.0.0.2"}
+    assert setup.ranges.freed == ["10.0.0.2"]
+    assert await setup.bench.get(CLAIMS, "vm-0") is None
 
 
-async def test_a_pool_that_comes_late_is_noticed(scene: Scene) -> None:
-    await scene.claim("vm-0")
+async def test_a_pool_that_comes_late_is_noticed(setup: Setup) -> None:
+    await setup.claim("vm-0")
     await asyncio.sleep(1)
-    assert await scene.ready("vm-0") == (
+    assert await setup.ready("vm-0") == (
         "False",
         "PoolNotReady",
         "RangePool default/pool not found",
     )
-    await scene.pool()
+    await setup.pool()
     await asyncio.sleep(1)
-    assert await scene.addresses() == {"vm-0": "10.0.0.2"}
+    assert await setup.addresses() == {"vm-0": "10.0.0.2"}
 
 
-async def test_a_pool_is_kept_while_it_is_in_use_and_gives_out_no_more(scene: Scene) -> None:
-    await scene.pool()
-    await scene.claim("vm-0")
+async def test_a_pool_is_kept_while_it_is_in_use_and_gives_out_no_more(setup: Setup) -> None:
+    await setup.pool()
+    await setup.claim("vm-0")
     await asyncio.sleep(1)
-    await scene.bench.client.delete(POOLS, key("pool"))
-    await scene.claim("vm-1")
+    await setup.bench.client.delete(POOLS, key("pool"))
+    await setup.claim("vm-1")
     await asyncio.sleep(1)
     message = "RangePool default/pool is being deleted"
-    assert await scene.ready("vm-1") == ("False", "PoolNotReady", message)
-    assert await scene.bench.get(POOLS, "pool") is not None
-    await scene.bench.client.delete(CLAIMS, key("vm-0"))
-    await scene.bench.until_gone(POOLS, "pool", within=5)
+    assert await setup.ready("vm-1") == ("False", "PoolNotReady", message)
+    assert await setup.bench.get(POOLS, "pool") is not None
+    await setup.bench.client.delete(CLAIMS, key("vm-0"))
+    await setup.bench.until_gone(POOLS, "pool", within=5)
 
 
-async def test_pools_of_the_whole_cluster_serve_every_namespace(scene: Scene) -> None:
-    await scene.pool(last="10.0.0.2", everywhere=True)
-    await scene.claim("vm-0", "GlobalRangePool")
+async def test_pools_of_the_whole_cluster_serve_every_namespace(setup: Setup) -> None:
+    await setup.pool(last="10.0.0.2", everywhere=True)
+    await setup.claim("vm-0", "GlobalRangePool")
     await asyncio.sleep(1)
-    assert await scene.addresses() == {"vm-0": "10.0.0.2"}
-    global_pool = await scene.bench.client.get(GLOBAL_POOLS, Key("", "pool"))
+    assert await setup.addresses() == {"vm-0": "10.0.0.2"}
+    global_pool = await setup.bench.client.get(GLOBAL_POOLS, Key("", "pool"))
     assert global_pool["metadata"]["finalizers"] == ["ipam.cluster.x-k8s.io/ProtectPool"]
 
 
@@ -229,60 +229,60 @@ async def test_pools_of_the_whole_cluster_serve_every_namespace(scene: Scene) ->
     [{"spec": {"paused": True}}, {"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}],
     ids=["spec", "annotation"],
 )
-async def test_a_paused_cluster_gets_and_gives_back_nothing(scene: Scene, pause: Document) -> None:
-    await scene.bench.cluster("blue")
-    await scene.pool()
-    await scene.claim("vm-0", cluster="blue")
+async def test_a_paused_cluster_gets_and_gives_back_nothing(setup: Setup, pause: Document) -> None:
+    await setup.bench.cluster("blue")
+    await setup.pool()
+    await setup.claim("vm-0", cluster="blue")
     await asyncio.sleep(1)
-    await scene.bench.client.patch(Cluster.RESOURCE, key("blue"), pause)
-    await scene.claim("vm-1", cluster="blue")
-    await scene.bench.client.delete(CLAIMS, key("vm-0"))
+    await setup.bench.client.patch(Cluster.RESOURCE, key("blue"), pause)
+    await setup.claim("vm-1", cluster="blue")
+    await setup.bench.client.delete(CLAIMS, key("vm-0"))
     await asyncio.sleep(5)
-    assert await scene.addresses() == {"vm-0": "10.0.0.2"}
+    assert await setup.addresses() == {"vm-0": "10.0.0.2"}
     resume: Document = {"spec": {"paused": None}, "metadata": {"annotations": None}}
-    await scene.bench.client.patch(Cluster.RESOURCE, key("blue"), resume)
-    await scene.bench.until_gone(CLAIMS, "vm-0", within=5)
-    assert list(await scene.addresses()) == ["vm-1"]
+    await setup.bench.client.patch(Cluster.RESOURCE, key("blue"), resume)
+    await setup.bench.until_gone(CLAIMS, "vm-0", within=5)
+    assert list(await setup.addresses()) == ["vm-1"]
 
 
-async def test_claims_of_others_and_of_clusters_that_are_not_there_wait(scene: Scene) -> None:
-    await scene.pool()
-    await scene.claim("vm-0", "ForeignPool")
-    await scene.claim("vm-1", cluster="blue")
+async def test_claims_of_others_and_of_clusters_that_are_not_there_wait(setup: Setup) -> None:
+    await setup.pool()
+    await setup.claim("vm-0", "ForeignPool")
+    await setup.claim("vm-1", cluster="blue")
     await asyncio.sleep(5)
     for name in ("vm-0", "vm-1"):
-        claim = await scene.bench.get(CLAIMS, name)
+        claim = await setup.bench.get(CLAIMS, name)
         assert claim is not None
         assert "finalizers" not in claim["metadata"]
-    await scene.bench.cluster("blue")
+    await setup.bench.cluster("blue")
     await asyncio.sleep(1)
-    assert await scene.addresses() == {"vm-1": "10.0.0.2"}
+    assert await setup.addresses() == {"vm-1": "10.0.0.2"}
 
 
-async def test_finalizers_and_owner_references_are_restored(scene: Scene) -> None:
-    await scene.pool()
-    await scene.claim("vm-0")
+async def test_finalizers_and_owner_references_are_restored(setup: Setup) -> None:
+    await setup.pool()
+    await setup.claim("vm-0")
     await asyncio.sleep(1)
     stripped: Document = {"metadata": {"finalizers": None, "ownerReferences": None}}
-    await scene.bench.client.patch(ADDRESSES, key("vm-0"), stripped)
+    await setup.bench.client.patch(ADDRESSES, key("vm-0"), stripped)
     await asyncio.sleep(1)
-    address = await scene.bench.get(ADDRESSES, "vm-0")
+    address = await setup.bench.get(ADDRESSES, "vm-0")
     assert address is not None
     assert address["metadata"]["finalizers"] == ["ipam.cluster.x-k8s.io/ProtectAddress"]
     assert len(address["metadata"]["ownerReferences"]) == 2
 
 
-async def test_an_address_that_cannot_be_released_stays_allocated(scene: Scene) -> None:
-    await scene.pool()
-    await scene.claim("vm-0")
+async def test_an_address_that_cannot_be_released_stays_allocated(setup: Setup) -> None:
+    await setup.pool()
+    await setup.claim("vm-0")
     await asyncio.sleep(1)
-    scene.ranges.keeps = "the switch does not answer"
-    await scene.bench.client.delete(CLAIMS, key("vm-0"))
+    setup.ranges.keeps = "the switch does not answer"
+    await setup.bench.client.delete(CLAIMS, key("vm-0"))
     await asyncio.sleep(5)
-    assert await scene.ready("vm-0") == ("False", "Deleting", "the switch does not answer")
-    assert await scene.addresses() == {"vm-0": "10.0.0.2"}
-    scene.ranges.keeps = ""
-    await scene.bench.until_gone(CLAIMS, "vm-0", within=60)
+    assert await setup.ready("vm-0") == ("False", "Deleting", "the switch does not answer")
+    assert await setup.addresses() == {"vm-0": "10.0.0.2"}
+    setup.ranges.keeps = ""
+    await setup.bench.until_gone(CLAIMS, "vm-0", within=60)
 
 
 @pytest.mark.parametrize(
@@ -293,28 +293,28 @@ async def test_an_address_that_cannot_be_released_stays_allocated(scene: Scene) 
     ],
 )
 async def test_a_failure_is_reported_and_retried(
-    scene: Scene, mistake: Exception, message: str
+    setup: Setup, mistake: Exception, message: str
 ) -> None:
-    await scene.pool()
-    scene.ranges.fails = mistake
-    await scene.claim("vm-0")
+    await setup.pool()
+    setup.ranges.fails = mistake
+    await setup.claim("vm-0")
     await asyncio.sleep(1)
-    assert await scene.ready("vm-0") == ("Unknown", "InternalError", message)
-    events = await scene.bench.client.list(EVENTS)
+    assert await setup.ready("vm-0") == ("Unknown", "InternalError", message)
+    events = await setup.bench.client.list(EVENTS)
     assert "token" not in str(events.items)
-    assert scene.ranges.asked.count("vm-0") > 2
-    scene.ranges.fails = None
+    assert setup.ranges.asked.count("vm-0") > 2
+    setup.ranges.fails = None
     await asyncio.sleep(10)
-    assert await scene.ready("vm-0") == ("True", "Ready", "")
+    assert await setup.ready("vm-0") == ("True", "Ready", "")
 
 
-async def test_an_address_that_is_taken_is_not_given_out_again(scene: Scene) -> None:
-    await scene.pool()
-    await scene.claim("vm-0")
+async def test_an_address_that_is_taken_is_not_given_out_again(setup: Setup) -> None:
+    await setup.pool()
+    await setup.claim("vm-0")
     await asyncio.sleep(1)
-    scene.ranges.answer = Allocated(address=ip_address("10.0.0.2"), prefix=24)
-    await scene.claim("vm-1")
+    setup.ranges.answer = Allocated(address=ip_address("10.0.0.2"), prefix=24)
+    await setup.claim("vm-1")
     await asyncio.sleep(1)
-    status, _, message = await scene.ready("vm-1")
+    status, _, message = await setup.ready("vm-1")
     assert status == "Unknown"
     assert "must not be given out twice: 10.0.0.2 is that of default/vm-0" in message

@@ -103,7 +103,7 @@ class Cloud(PaperCloud):
 
 
 @dataclass
-class Scene:
+class Setup:
     bench: ProviderBench
     balancer: Balancer
     diary: Diary
@@ -121,7 +121,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def playing(*crashes: str) -> AsyncIterator[Scene]:
+async def playing(*crashes: str) -> AsyncIterator[Setup]:
     diary = Diary(crashes=set(crashes))
     balancer = Balancer(diary)
     async with provider_bench([PAPER_CLUSTERS, MACHINES]) as bench:
@@ -138,13 +138,13 @@ async def playing(*crashes: str) -> AsyncIterator[Scene]:
         async with bench.running():
             infra = {**CLUSTER, "metadata": {"name": "blue"}}
             await bench.cluster("blue", infra, provisioned=True)
-            yield Scene(bench, balancer, diary)
+            yield Setup(bench, balancer, diary)
 
 
 async def test_the_endpoint_is_the_load_balancers() -> None:
-    async with playing() as scene:
+    async with playing() as setup:
         await asyncio.sleep(1)
-        infra = await scene.bench.get(PAPER_CLUSTERS, "blue")
+        infra = await setup.bench.get(PAPER_CLUSTERS, "blue")
         assert infra is not None
         assert "controlPlaneEndpoint" not in infra["spec"]
         (result,) = [
@@ -152,7 +152,7 @@ async def test_the_endpoint_is_the_load_balancers() -> None:
         ]
         assert (result["status"], result["message"]) == ("False", "the load balancer starts")
         await asyncio.sleep(60)
-        infra = await scene.bench.get(PAPER_CLUSTERS, "blue")
+        infra = await setup.bench.get(PAPER_CLUSTERS, "blue")
         assert infra is not None
         assert infra["spec"]["controlPlaneEndpoint"] == {"host": "lb.paper", "port": 6443}
         assert infra["status"]["initialization"]["provisioned"] is True
@@ -164,58 +164,58 @@ async def test_the_endpoint_is_the_load_balancers() -> None:
 
 @pytest.mark.parametrize("crash", ["", "cp-0 runs", "cp-0 joined", "cp-0 left", "cp-0 goes"])
 async def test_a_member_joins_and_leaves_in_order_despite_crashes(crash: str) -> None:
-    async with playing(crash) as scene:
-        bench = scene.bench
+    async with playing(crash) as setup:
+        bench = setup.bench
         await bench.machine("blue", "cp-0", MACHINE, control_plane=True, bootstrap_data=b"x")
         await asyncio.sleep(60)
-        assert (await scene.machine("cp-0"))["status"]["initialization"]["provisioned"] is True
-        member = scene.balancer.members["cp-0"]
+        assert (await setup.machine("cp-0"))["status"]["initialization"]["provisioned"] is True
+        member = setup.balancer.members["cp-0"]
         assert (member.provider_id, member.cluster) == ("paper://cp-0", key("blue"))
         assert [address.address for address in member.addresses] == ["10.0.0.4"]
         await bench.client.delete(MACHINES, key("cp-0"))
         await bench.until_gone(MACHINES, "cp-0")
-        assert scene.diary.once == ["cp-0 runs", "cp-0 joined", "cp-0 left", "cp-0 goes"]
-        assert not scene.balancer.members
+        assert setup.diary.once == ["cp-0 runs", "cp-0 joined", "cp-0 left", "cp-0 goes"]
+        assert not setup.balancer.members
 
 
 async def test_workers_are_no_members() -> None:
-    async with playing() as scene:
-        await scene.bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
+    async with playing() as setup:
+        await setup.bench.machine("blue", "worker-0", MACHINE, bootstrap_data=b"x")
         await asyncio.sleep(60)
-        await scene.bench.client.delete(MACHINES, key("worker-0"))
-        await scene.bench.until_gone(MACHINES, "worker-0")
-        assert scene.diary.once == ["worker-0 runs", "worker-0 goes"]
+        await setup.bench.client.delete(MACHINES, key("worker-0"))
+        await setup.bench.until_gone(MACHINES, "worker-0")
+        assert setup.diary.once == ["worker-0 runs", "worker-0 goes"]
 
 
 async def test_a_machine_waits_for_its_connections_and_leaves_without_its_machine() -> None:
-    async with playing() as scene:
-        bench = scene.bench
+    async with playing() as setup:
+        bench = setup.bench
         await bench.machine("blue", "cp-0", MACHINE, control_plane=True, bootstrap_data=b"x")
         await asyncio.sleep(60)
-        scene.balancer.draining = True
+        setup.balancer.draining = True
         await bench.client.delete(Machine.RESOURCE, key("cp-0"))
         await bench.client.delete(MACHINES, key("cp-0"))
         await asyncio.sleep(60)
-        assert await scene.ready("cp-0") == "connections drain"
-        assert "cp-0 goes" not in scene.diary.entries
-        scene.balancer.draining = False
+        assert await setup.ready("cp-0") == "connections drain"
+        assert "cp-0 goes" not in setup.diary.entries
+        setup.balancer.draining = False
         await bench.until_gone(MACHINES, "cp-0")
-        assert scene.diary.once[-2:] == ["cp-0 left", "cp-0 goes"]
+        assert setup.diary.once[-2:] == ["cp-0 left", "cp-0 goes"]
 
 
 async def test_a_machine_is_drained_from_the_moment_when_its_machine_is_deleted() -> None:
-    async with playing() as scene:
-        bench = scene.bench
+    async with playing() as setup:
+        bench = setup.bench
         await bench.machine("blue", "cp-0", MACHINE, control_plane=True, bootstrap_data=b"x")
         await asyncio.sleep(60)
         hold = {"metadata": {"finalizers": ["core.example.dev/drains-the-node"]}}
         await bench.client.patch(Machine.RESOURCE, key("cp-0"), hold)
-        assert not scene.balancer.drained
+        assert not setup.balancer.drained
         await bench.client.delete(Machine.RESOURCE, key("cp-0"))
         await asyncio.sleep(1)
-        assert scene.balancer.drained == {"cp-0"}
-        assert "cp-0" in scene.balancer.members
-        joined = scene.diary.entries.count("cp-0 joined")
+        assert setup.balancer.drained == {"cp-0"}
+        assert "cp-0" in setup.balancer.members
+        joined = setup.diary.entries.count("cp-0 joined")
         await bench.client.patch(MACHINES, key("cp-0"), {"metadata": {"labels": {"a": "b"}}})
         await asyncio.sleep(60)
-        assert scene.diary.entries.count("cp-0 joined") == joined
+        assert setup.diary.entries.count("cp-0 joined") == joined

@@ -50,7 +50,7 @@ ENDPOINT = {"host": "blue.paper", "port": 6443}
 
 
 @dataclass
-class Scene:
+class Setup:
     bench: ProviderBench
     stacks: PaperStacks
     hands: Hands
@@ -88,19 +88,19 @@ async def begin(bench: ProviderBench, **spec: Any) -> None:
 
 
 @asynccontextmanager
-async def stage(stacks: PaperStacks | None = None) -> AsyncIterator[Scene]:
+async def stage(stacks: PaperStacks | None = None) -> AsyncIterator[Setup]:
     stacks = stacks or PaperStacks()
     async with provider_bench(KINDS) as bench:
         hands = Hands(bench)
         add(bench.runtime, stacks)
         async with bench.running(), run_services(hands=hands.work):
-            yield Scene(bench, stacks, hands)
+            yield Setup(bench, stacks, hands)
 
 
 @pytest_asyncio.fixture
-async def scene() -> AsyncIterator[Scene]:
-    async with stage() as scene:
-        yield scene
+async def setup() -> AsyncIterator[Setup]:
+    async with stage() as setup:
+        yield setup
 
 
 def add(runtime: Runtime, stacks: PaperStacks) -> None:
@@ -114,12 +114,12 @@ def conditions(document: Document) -> dict[str, tuple[str, str, str]]:
     }
 
 
-async def test_three_machines_come_up_one_after_the_other(scene: Scene) -> None:
-    bench = scene.bench
+async def test_three_machines_come_up_one_after_the_other(setup: Setup) -> None:
+    bench = setup.bench
     await begin(bench)
     await domains(bench, "a", "b", "workers")
-    stack = await scene.settled()
-    assert scene.hands.seen == sorted(scene.hands.seen)
+    stack = await setup.settled()
+    assert setup.hands.seen == sorted(setup.hands.seen)
     results = await machines(bench)
     assert Counter(item["spec"]["failureDomain"] for item in results) in (
         {"a": 2, "b": 1},
@@ -176,30 +176,30 @@ async def test_a_rollout_replaces_one_machine_at_a_time(
         pass
 
     Stacks.surge = surge
-    async with stage(Stacks()) as scene:
-        await begin(scene.bench)
-        await scene.settled()
-        before = {machine["metadata"]["name"] for machine in await machines(scene.bench)}
-        scene.hands.seen.clear()
-        await scene.change(**change)
-        await scene.bench.until(
+    async with stage(Stacks()) as setup:
+        await begin(setup.bench)
+        await setup.settled()
+        before = {machine["metadata"]["name"] for machine in await machines(setup.bench)}
+        setup.hands.seen.clear()
+        await setup.change(**change)
+        await setup.bench.until(
             STACKS, "blue", lambda stack: conditions(stack)["RollingOut"][0] == "True"
         )
         await asyncio.sleep(120)
-        await scene.settled()
-        after = {machine["metadata"]["name"] for machine in await machines(scene.bench)}
+        await setup.settled()
+        after = {machine["metadata"]["name"] for machine in await machines(setup.bench)}
         assert not before & after
-        assert set(scene.stacks.left) == before
-        assert max(scene.hands.seen) == most
+        assert set(setup.stacks.left) == before
+        assert max(setup.hands.seen) == most
 
 
-async def test_labels_are_added_and_removed_in_place(scene: Scene) -> None:
-    bench = scene.bench
+async def test_labels_are_added_and_removed_in_place(setup: Setup) -> None:
+    bench = setup.bench
     await begin(bench)
-    await scene.settled()
+    await setup.settled()
     names = {machine["metadata"]["name"] for machine in await machines(bench)}
     metadata: Document = {"labels": {"team": None, "floor": "2"}, "annotations": {"note": "y"}}
-    await scene.change(machineTemplate={"metadata": metadata})
+    await setup.change(machineTemplate={"metadata": metadata})
     await asyncio.sleep(20)
     assert {machine["metadata"]["name"] for machine in await machines(bench)} == names
     for resource in (Machine.RESOURCE, INFRA, CONFIGS):
@@ -209,79 +209,79 @@ async def test_labels_are_added_and_removed_in_place(scene: Scene) -> None:
             assert document["metadata"]["annotations"]["note"] == "y"
 
 
-async def test_an_obstacle_to_the_next_step_is_reported(scene: Scene) -> None:
-    bench = scene.bench
-    scene.stacks.unstable = "the ink is wet"
+async def test_an_obstacle_to_the_next_step_is_reported(setup: Setup) -> None:
+    bench = setup.bench
+    setup.stacks.unstable = "the ink is wet"
     await begin(bench)
     await asyncio.sleep(60)
     assert len(await machines(bench)) == 1
-    assert conditions(await scene.stack())["ScalingUp"] == (
+    assert conditions(await setup.stack())["ScalingUp"] == (
         "True",
         "ScalingUp",
         "Scaling up from 1 to 3 replicas is blocked because:\n* the ink is wet",
     )
-    scene.stacks.unstable = ""
-    await scene.change(ink="blue ")
-    await scene.settled()
+    setup.stacks.unstable = ""
+    await setup.change(ink="blue ")
+    await setup.settled()
 
 
-async def test_a_machine_is_deleted_after_the_provider_released_it(scene: Scene) -> None:
-    bench = scene.bench
+async def test_a_machine_is_deleted_after_the_provider_released_it(setup: Setup) -> None:
+    bench = setup.bench
     await begin(bench)
-    await scene.settled()
-    scene.stacks.hold = "it is the leader"
-    await scene.change(replicas=2)
+    await setup.settled()
+    setup.stacks.hold = "it is the leader"
+    await setup.change(replicas=2)
     await asyncio.sleep(60)
     results = [
         machine for machine in await machines(bench) if "deletionTimestamp" in machine["metadata"]
     ]
     assert len(results) == 1
-    assert "it is the leader" in conditions(await scene.stack())["ScalingDown"][2]
-    scene.stacks.hold = ""
-    await scene.settled(2)
-    assert scene.stacks.left == [results[0]["metadata"]["name"]]
+    assert "it is the leader" in conditions(await setup.stack())["ScalingDown"][2]
+    setup.stacks.hold = ""
+    await setup.settled(2)
+    assert setup.stacks.left == [results[0]["metadata"]["name"]]
 
 
-async def test_a_deletion_deletes_all_machines_without_the_leave_step(scene: Scene) -> None:
-    bench = scene.bench
+async def test_a_deletion_deletes_all_machines_without_the_leave_step(setup: Setup) -> None:
+    bench = setup.bench
     await begin(bench)
-    await scene.settled()
+    await setup.settled()
     await bench.client.delete(STACKS, key("blue"))
     await bench.until_gone(STACKS, "blue", within=30)
     assert not await machines(bench)
-    assert not scene.stacks.left
+    assert not setup.stacks.left
 
 
 async def test_a_missing_template_is_reported_and_awaited() -> None:
-    async with stage() as scene:
-        bench = scene.bench
+    async with stage() as setup:
+        bench = setup.bench
         await begin(bench)
         await bench.client.delete(TEMPLATES, key("sheets"))
         other = {"spec": {"infrastructureRef": {"name": "other"}}}
-        await scene.change(machineTemplate=other)
+        await setup.change(machineTemplate=other)
         await asyncio.sleep(20)
-        status, _, message = conditions(await scene.stack())["ScalingUp"]
+        status, _, message = conditions(await setup.stack())["ScalingUp"]
         assert status == "True"
         assert "PaperMachineTemplate other does not exist: create it, or name another" in message
         metadata = {**TEMPLATE["metadata"], "name": "other"}
         await bench.client.create(TEMPLATES, {**TEMPLATE, "metadata": metadata})
-        await scene.settled()
+        await setup.settled()
 
 
 async def test_machines_of_other_owners_are_left_alone() -> None:
-    async with stage() as scene:
-        bench = scene.bench
+    async with stage() as setup:
+        bench = setup.bench
         await begin(bench)
-        await scene.settled()
+        await setup.settled()
         (item, *_) = await machines(bench)
         labels = {"cluster.x-k8s.io/cluster-name": "blue", "cluster.x-k8s.io/control-plane": ""}
         metadata = {"name": "stranger", "namespace": "default", "labels": labels}
         document = {**item, "metadata": metadata}
         await bench.client.create(Machine.RESOURCE, document)
-        await scene.change(replicas=1)
+        await setup.change(replicas=1)
         await asyncio.sleep(30)
         assert len(await machines(bench)) == 4
-        message = conditions(await scene.stack())["Available"][2]
+        message = conditions(await setup.stack())["Available"][2]
         assert "stranger; delete them, or take their label" in message
 
 
@@ -312,17 +312,17 @@ class Counted(PaperStacks):
 
 async def test_an_idle_control_plane_is_only_observed() -> None:
     stacks = Counted()
-    async with stage(stacks) as scene:
-        bench = scene.bench
+    async with stage(stacks) as setup:
+        bench = setup.bench
         await begin(bench)
-        await scene.settled()
+        await setup.settled()
         await asyncio.sleep(30)
         observed, compared = stacks.observed, stacks.compared
         await asyncio.sleep(100)
         assert (stacks.observed - observed, stacks.compared - compared) == (10, 0)
         stacks.sight = [conditions_of.false("Dry", "Wet", "it rains")]
         await asyncio.sleep(11)
-        assert conditions(await scene.stack())["Dry"] == ("False", "Wet", "it rains")
+        assert conditions(await setup.stack())["Dry"] == ("False", "Wet", "it rains")
         stacks.sight = []
         (machine, *_) = await machines(bench)
         name = machine["metadata"]["name"]
@@ -344,12 +344,12 @@ class Torn(PaperStacks):
 
 
 async def test_a_provider_that_fails_is_reported_and_makes_nothing() -> None:
-    async with stage(Torn()) as scene:
-        await begin(scene.bench)
+    async with stage(Torn()) as setup:
+        await begin(setup.bench)
         await asyncio.sleep(20)
         messages = ("Unknown", "InternalError", "KapyError: no paper left")
-        assert conditions(await scene.stack())["Available"] == messages
-        assert not await machines(scene.bench)
+        assert conditions(await setup.stack())["Available"] == messages
+        assert not await machines(setup.bench)
 
 
 async def _whole(bench: ProviderBench) -> None:
@@ -369,7 +369,7 @@ async def test_a_provider_that_dies_after_any_write_makes_no_machine_twice() -> 
             async with run_services(hands=hands.work):
                 remaining = await short_lives(bench, partial(add, stacks=PaperStacks()), writes, 6)
                 async with life(bench, partial(add, stacks=PaperStacks())):
-                    await Scene(bench, PaperStacks(), hands).settled(1)
+                    await Setup(bench, PaperStacks(), hands).settled(1)
             assert max(hands.seen) == 1
             await _whole(bench)
         if remaining > 0:
@@ -383,14 +383,14 @@ async def test_under_faults_the_limit_of_machines_holds(seed: int) -> None:
         hands, stacks = Hands(bench), PaperStacks()
         faults = Faults(bench.transport, seed=seed)
         async with life(bench, partial(add, stacks=stacks), faults), run_services(hands=hands.work):
-            scene = Scene(bench, stacks, hands)
+            setup = Setup(bench, stacks, hands)
             await begin(bench)
-            await scene.settled()
+            await setup.settled()
             assert max(hands.seen) == 3
-            await scene.change(version="v1.35.0")
+            await setup.change(version="v1.35.0")
             await bench.until(
                 STACKS, "blue", lambda stack: stack["status"]["version"] == "v1.35.0", within=3600
             )
-            await scene.settled()
+            await setup.settled()
             assert (max(hands.seen), faults.happened.total() > 0) == (4, True)
         await _whole(bench)

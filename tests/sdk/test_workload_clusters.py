@@ -63,7 +63,7 @@ def of_node(cluster: Key, change: Change) -> Iterable[Key]:
 
 
 @dataclass
-class Scene:
+class Setup:
     bench: ProviderBench
     cloud: Clouds
     nodes: Client
@@ -90,7 +90,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def playing() -> AsyncIterator[Scene]:
+async def playing() -> AsyncIterator[Setup]:
     async with provider_bench([PAPER_CLUSTERS, MACHINES]) as bench:
         workload = Server.open(None, clock=bench.clock)
 
@@ -115,34 +115,34 @@ async def playing() -> AsyncIterator[Scene]:
                     "metadata": {"name": "blue"},
                 }
                 await bench.cluster("blue", infra, provisioned=True)
-                yield Scene(bench, cloud, Client(workload.transport(ADMIN)))
+                yield Setup(bench, cloud, Client(workload.transport(ADMIN)))
         finally:
             workload.close()
 
 
 async def test_a_machine_comes_back_when_its_cluster_is_reached_and_when_its_node_joins() -> None:
-    async with playing() as scene:
-        await scene.machine("m-0")
-        assert scene.cloud.unconnected
-        await scene.node("m-0")
-        looks = scene.cloud.looks["m-0"]
+    async with playing() as setup:
+        await setup.machine("m-0")
+        assert setup.cloud.unconnected
+        await setup.node("m-0")
+        looks = setup.cloud.looks["m-0"]
         await asyncio.sleep(60)
-        assert scene.cloud.looks["m-0"] == looks  # nobody asks in vain
-        await scene.bench.client.create(SECRETS, secret("blue"))
-        assert await scene.registered("m-0") == {"providerID": "paper://m-0"}
-        await scene.machine("m-1")
+        assert setup.cloud.looks["m-0"] == looks  # nobody asks in vain
+        await setup.bench.client.create(SECRETS, secret("blue"))
+        assert await setup.registered("m-0") == {"providerID": "paper://m-0"}
+        await setup.machine("m-1")
         await asyncio.sleep(60)
-        await scene.node("m-1")  # its machine is there already: the watch tells
-        assert await scene.registered("m-1") == {"providerID": "paper://m-1"}
+        await setup.node("m-1")  # its machine is there already: the watch tells
+        assert await setup.registered("m-1") == {"providerID": "paper://m-1"}
 
 
 async def test_a_deleted_kubeconfig_ends_the_connection() -> None:
-    async with playing() as scene:
-        await scene.bench.client.create(SECRETS, secret("blue"))
-        await scene.machine("m-0")
-        await scene.node("m-0")
-        await scene.registered("m-0")
-        before = scene.cloud.unconnected
-        await scene.bench.client.delete(SECRETS, key("blue-kubeconfig"))
+    async with playing() as setup:
+        await setup.bench.client.create(SECRETS, secret("blue"))
+        await setup.machine("m-0")
+        await setup.node("m-0")
+        await setup.registered("m-0")
+        before = setup.cloud.unconnected
+        await setup.bench.client.delete(SECRETS, key("blue-kubeconfig"))
         await asyncio.sleep(60)
-        assert scene.cloud.unconnected > before
+        assert setup.cloud.unconnected > before

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kapy.testing.provider import check_behaviour, check_release
 
-from nimbus.paper import PaperCloud
+from nimbus.fake_cloud import FakeCloud
 from nimbus.provider import PROVIDER, add_to
 
 CLUSTER = {
@@ -21,7 +21,7 @@ MACHINE = {
 
 
 def test_the_contracts_are_kept() -> None:
-    check_behaviour(PROVIDER, [CLUSTER, MACHINE], add_to=partial(add_to, cloud=PaperCloud()))
+    check_behaviour(PROVIDER, [CLUSTER, MACHINE], add_to=partial(add_to, cloud=FakeCloud()))
 
 
 def test_the_release_can_be_installed(tmp_path: Path) -> None:

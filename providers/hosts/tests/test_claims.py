@@ -7,10 +7,10 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from hosts_on_paper.memory_hosts import MemoryDialer
-from hosts_on_paper.stories import message, scene
 from kapy_hosts.kinds import Host, HostMachine
 from kapy_hosts.shell import HostFailure
+from simulated_hosts.memory_hosts import MemoryDialer
+from simulated_hosts.stories import message, setup
 
 from kapy.api.machine import Machine
 from kapy.client import Key
@@ -23,7 +23,7 @@ def is_free(host: Host) -> bool:
 
 @on_virtual_time
 async def test_a_machine_gets_a_host_and_gives_it_back() -> None:
-    async with scene() as blue:
+    async with setup() as blue:
         host = await blue.add_host("one", failureDomain="rack-1")
         await blue.add_machine("worker")
         machine = await blue.provisioned("worker")
@@ -46,7 +46,7 @@ async def test_a_machine_gets_a_host_and_gives_it_back() -> None:
 @on_virtual_time
 async def test_connections_lost_at_any_command_cause_no_second_claim(seed: int) -> None:
     random = Random(seed)
-    async with scene() as blue:
+    async with setup() as blue:
         for name in ("one", "two", "three"):
             host = await blue.add_host(name)
             host.cut = lambda number: random.choice(["before", "after", *[""] * 8])
@@ -66,7 +66,7 @@ async def test_connections_lost_at_any_command_cause_no_second_claim(seed: int) 
 @on_virtual_time
 async def test_two_planes_share_no_host() -> None:
     dialer = MemoryDialer()
-    async with scene(dialer) as blue, scene(dialer) as green:
+    async with setup(dialer) as blue, setup(dialer) as green:
         for name in ("one", "two"):
             await blue.add_host(name)
             await green.add_host(name)
@@ -85,7 +85,7 @@ async def test_two_planes_share_no_host() -> None:
 
 @on_virtual_time
 async def test_a_host_that_is_free_only_in_a_restored_plane_is_not_claimed() -> None:
-    async with scene() as blue:
+    async with setup() as blue:
         host = await blue.add_host("one")
         host.claim, host.booted = "a-later-claim plane default/later", "a-later-claim"
         held = await blue.state("one", "Held")
@@ -100,7 +100,7 @@ async def test_a_host_that_is_free_only_in_a_restored_plane_is_not_claimed() -> 
 
 @on_virtual_time
 async def test_hosts_that_fail_checks_are_passed_over_with_the_reason() -> None:
-    async with scene() as blue:
+    async with setup() as blue:
         (await blue.add_host("a-full")).facts["writable"] = ""
         (await blue.add_host("b-swap")).facts["swap"] = "/dev/sda2"
         (await blue.add_host("c-old")).facts["kubeadm"] = "v1.33.0"
@@ -123,7 +123,7 @@ async def test_hosts_that_fail_checks_are_passed_over_with_the_reason() -> None:
 
 @on_virtual_time
 async def test_a_changed_host_key_is_reported_and_trusted_again_by_the_user() -> None:
-    async with scene() as blue:
+    async with setup() as blue:
         host = await blue.add_host("one")
         await blue.state("one", "Free")
         host.host_key = "ssh-ed25519 AAAAother"
@@ -137,7 +137,7 @@ async def test_a_changed_host_key_is_reported_and_trusted_again_by_the_user() ->
 
 @on_virtual_time
 async def test_a_host_that_cannot_be_cleaned_is_quarantined_and_its_machine_is_deleted() -> None:
-    async with scene() as blue:
+    async with setup() as blue:
         host = await blue.add_host("one")
         await blue.add_machine("worker")
         await blue.provisioned("worker")
@@ -158,7 +158,7 @@ async def test_a_host_that_cannot_be_cleaned_is_quarantined_and_its_machine_is_d
 
 @on_virtual_time
 async def test_a_machine_of_a_silent_host_is_deleted_and_the_host_is_cleaned_later() -> None:
-    async with scene() as blue:
+    async with setup() as blue:
         host = await blue.add_host("one")
         await blue.add_machine("worker")
         await blue.provisioned("worker")
@@ -177,7 +177,7 @@ async def test_a_machine_of_a_silent_host_is_deleted_and_the_host_is_cleaned_lat
 
 @on_virtual_time
 async def test_restarts_and_changed_addresses_have_their_conditions() -> None:
-    async with scene() as blue:
+    async with setup() as blue:
         host = await blue.add_host("one")
         await blue.add_machine("worker")
         await blue.provisioned("worker")
@@ -191,7 +191,7 @@ async def test_restarts_and_changed_addresses_have_their_conditions() -> None:
 
 @on_virtual_time
 async def test_a_failed_boot_says_which_step_and_its_last_lines() -> None:
-    async with scene() as blue:
+    async with setup() as blue:
         host = await blue.add_host("one")
         host.outcome = "failed 00000 1\ntimed out waiting, token abcdef.0123456789abcdef"
         await blue.add_machine("worker")
@@ -204,7 +204,7 @@ async def test_a_failed_boot_says_which_step_and_its_last_lines() -> None:
 
 @on_virtual_time
 async def test_a_slow_host_delays_no_other_host() -> None:
-    async with scene() as blue:
+    async with setup() as blue:
         slow = await blue.add_host("a-slow")
         slow.delay = 40.0
         await blue.add_host("b-quick")
@@ -222,7 +222,7 @@ async def test_a_slow_host_delays_no_other_host() -> None:
 @on_virtual_time
 async def test_a_machine_boots_on_one_host_only_despite_a_lost_response(script: str) -> None:
     """A host that is silent before the boot can begin is left; afterwards it may run the machine."""
-    async with scene() as blue:
+    async with setup() as blue:
         first = await blue.add_host("a-first")
         await blue.state("a-first", "Free")
         second = await blue.add_host("b-second")
@@ -244,7 +244,7 @@ async def test_a_machine_boots_on_one_host_only_despite_a_lost_response(script: 
 @pytest.mark.parametrize("step", ["claim", "boot"])
 @on_virtual_time
 async def test_a_host_whose_disk_fills_up_after_the_checks_is_passed_over(step: str) -> None:
-    async with scene() as blue:
+    async with setup() as blue:
         full = await blue.add_host("a-full")
         full.full = (step,)
         await blue.state("a-full", "Free")
@@ -261,7 +261,7 @@ async def test_a_host_whose_disk_fills_up_after_the_checks_is_passed_over(step: 
 
 @on_virtual_time
 async def test_a_host_that_refuses_the_key_is_not_used_until_it_has_the_right_one() -> None:
-    async with scene() as blue:
+    async with setup() as blue:
         host = await blue.add_host("one")
         host.failure = HostFailure("LoginRefused", "it does not accept the private key")
         refused = await blue.state("one", "Unreachable")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hosts_on_paper.memory_hosts import MemoryDialer, MemoryHost
-from hosts_on_paper.stories import Scene, cluster_documents
 from kapy_hosts import PROVIDER, provider, ssh
 from kapy_hosts.commands import hosts
 from kapy_hosts.kinds import Host
+from simulated_hosts.memory_hosts import MemoryDialer, MemoryHost
+from simulated_hosts.stories import Setup, cluster_documents
 
 from kapy._aio.clock import system_clock
 from kapy.api.machine import Machine
@@ -102,7 +102,7 @@ def test_an_inventory_is_checked_before_it_is_added(dialer: MemoryDialer, tmp_pa
 
 def test_a_host_with_a_machine_is_drained(there: BackgroundPlane, dialer: MemoryDialer, tmp_path: Path) -> None:
     async def begin(at: RunningPlane) -> str:
-        blue = Scene(at, dialer)
+        blue = Setup(at, dialer)
         await at.apply(cluster_documents())
         await blue.add_machine("worker")
         return (await blue.provisioned("worker", within=60)).status.host

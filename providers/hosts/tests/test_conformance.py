@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hosts_on_paper import conformance_program
 from kapy_hosts import PROVIDER
+from simulated_hosts import conformance_program
 
 from kapy.apps.provider.release import write_release
 from kapy.cli.conformance_run import run
@@ -31,7 +31,7 @@ def judged(examples: list[Document], folder: Path, *words: str) -> Result:
     file = folder / "examples.yaml"
     file.write_text("---\n".join(dump(example | {"metadata": {"name": "example"}}) for example in examples))
     options = ["--examples", str(file), "--variable", "CONTROL_PLANE_ENDPOINT_HOST=10.0.0.100"]
-    options += ["--in-process", "hosts_on_paper.conformance_program:add_to", "--fail-on", "SHOULD", *words]
+    options += ["--in-process", "simulated_hosts.conformance_program:add_to", "--fail-on", "SHOULD", *words]
     conformance_program.DIALER.hosts.clear()
     release = write_release(provider, "v0.1.0", folder)
     return CliRunner().invoke(run, [str(release), *options], standalone_mode=False)

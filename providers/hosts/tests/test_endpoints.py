@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable
 
 import pytest
-from hosts_on_paper.paper_host import PaperHost, PaperShell
-from hosts_on_paper.stories import scene
 from kapy_hosts import remote
 from kapy_hosts.boot_steps import archive
 from kapy_hosts.endpoints import haproxy_config, kube_vip_pod, kube_vip_steps
 from kapy_hosts.kinds import Host, HostCluster, KubeVIP
+from simulated_hosts.simulated_host import SimulatedHost, SimulatedShell
+from simulated_hosts.stories import setup
 
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
@@ -22,7 +22,7 @@ from kapy.testing import on_virtual_time
 @on_virtual_time
 async def test_haproxy_is_configured_before_the_control_plane_and_removed_with_the_cluster() -> None:
     haproxy = {"hostSelector": {"matchLabels": {"role": "balancer"}}, "port": 8443}
-    async with scene(cluster={"haproxy": haproxy}) as blue:
+    async with setup(cluster={"haproxy": haproxy}) as blue:
         balancer = await blue.add_host("balancer")
         await blue.plane.client.patch(Host, Key("default", "balancer"), {"metadata": {"labels": {"role": "balancer"}}})
         host_cluster = await blue.plane.until(
@@ -52,7 +52,7 @@ async def test_failure_domains_follow_the_current_hosts() -> None:
     def reports(*names: str) -> Callable[[HostCluster], bool]:
         return lambda current: tuple(domain.name for domain in current.status.failure_domains) == names
 
-    async with scene() as blue:
+    async with setup() as blue:
         await blue.plane.until(HostCluster, "blue", lambda current: current.status.initialization.provisioned)
         await blue.add_host("one", failureDomain="rack-1")
         await blue.plane.until(HostCluster, "blue", reports("rack-1"))
@@ -64,7 +64,7 @@ async def test_failure_domains_follow_the_current_hosts() -> None:
 
 @on_virtual_time
 async def test_a_cluster_without_an_endpoint_says_what_to_do() -> None:
-    async with scene(cluster={}) as blue:
+    async with setup(cluster={}) as blue:
         await blue.plane.until(
             HostCluster,
             "blue",
@@ -77,11 +77,11 @@ async def test_a_cluster_without_an_endpoint_says_what_to_do() -> None:
 @on_virtual_time
 async def test_kube_vip_needs_an_address_and_no_haproxy() -> None:
     with pytest.raises(Invalid, match="the free address that kube-vip is to serve"):
-        async with scene(cluster={"kubeVIP": {}}):
+        async with setup(cluster={"kubeVIP": {}}):
             pass
     both = {"kubeVIP": {}, "haproxy": {}, "controlPlaneEndpoint": {"host": "10.0.0.9", "port": 6443}}
     with pytest.raises(Invalid, match="keep one of both"):
-        async with scene(cluster=both):
+        async with setup(cluster=both):
             pass
 
 
@@ -115,9 +115,9 @@ def test_kube_vip_uses_the_admin_kubeconfig_of_its_version(version: str, first: 
 
 
 async def test_the_address_of_kube_vip_is_removed_with_the_machine() -> None:
-    host = PaperHost()
+    host = SimulatedHost()
     try:
-        shell = PaperShell(host)
+        shell = SimulatedShell(host)
         host.path("address").write_text(
             "2: eth0    inet 10.0.0.9/24 scope global eth0\\  valid_lft forever\n"
             "2: eth0    inet 10.0.0.9/32 scope global eth0\\  valid_lft forever\n"

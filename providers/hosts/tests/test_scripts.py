@@ -9,7 +9,6 @@ from hashlib import sha256
 from typing import TypeVar
 
 import pytest
-from hosts_on_paper.paper_host import PaperHost, PaperShell
 from kapy_hosts import remote
 from kapy_hosts.boot_steps import BootStep, archive, boot_steps, file_step, step_names
 from kapy_hosts.checks import Observed, general_problems, machine_problems
@@ -17,6 +16,7 @@ from kapy_hosts.install import install_steps
 from kapy_hosts.kinds import Archive, HostMachineSpec, Install, Repository
 from kapy_hosts.remote import HeldByAnother
 from kapy_hosts.shell import HostFailure
+from simulated_hosts.simulated_host import SimulatedHost, SimulatedShell
 
 from kapy.sdk.boot import boot_plan
 
@@ -31,10 +31,10 @@ runcmd:
 
 
 @pytest.fixture
-def host() -> Iterator[PaperHost]:
-    paper_host = PaperHost()
-    yield paper_host
-    paper_host.close()
+def host() -> Iterator[SimulatedHost]:
+    simulated_host = SimulatedHost()
+    yield simulated_host
+    simulated_host.close()
 
 
 async def steps() -> list[BootStep]:
@@ -49,8 +49,8 @@ def problems(observed: Observed, *ignored: str, version: str = "v1.34.0") -> lis
     return sorted({problem.check for problem in listed})
 
 
-async def test_a_host_boots_and_comes_back_as_it_was(host: PaperHost) -> None:
-    shell = PaperShell(host)
+async def test_a_host_boots_and_comes_back_as_it_was(host: SimulatedHost) -> None:
+    shell = SimulatedShell(host)
     host.path("/etc/motd").write_text("before")
     assert problems(await remote.look(shell)) == []
     await remote.claim(shell, "u1", "plane", "default/one")
@@ -73,15 +73,15 @@ async def test_a_host_boots_and_comes_back_as_it_was(host: PaperHost) -> None:
     assert "kubeadm reset --force" in host.calls
 
 
-async def test_boot_data_without_steps_are_finished_at_once(host: PaperHost) -> None:
-    shell = PaperShell(host)
+async def test_boot_data_without_steps_are_finished_at_once(host: SimulatedHost) -> None:
+    shell = SimulatedShell(host)
     await remote.claim(shell, "u1", "plane", "default/one")
     await remote.start_boot(shell, "u1", archive([]))
     assert (await remote.progress(shell, "u1")).state == "finished"
 
 
-async def test_one_claim_wins_and_only_its_owner_can_act(host: PaperHost) -> None:
-    shell = PaperShell(host)
+async def test_one_claim_wins_and_only_its_owner_can_act(host: SimulatedHost) -> None:
+    shell = SimulatedShell(host)
     await remote.claim(shell, "u1", "p1", "default/one")
     await remote.claim(shell, "u1", "p1", "default/one")
     with pytest.raises(HeldByAnother, match=r"default/one \(claim u1, management cluster p1\)"):
@@ -97,8 +97,8 @@ async def test_one_claim_wins_and_only_its_owner_can_act(host: PaperHost) -> Non
     assert host.claim == ""
 
 
-async def test_each_step_runs_once_and_an_interrupted_one_fails(host: PaperHost) -> None:
-    shell = PaperShell(host)
+async def test_each_step_runs_once_and_an_interrupted_one_fails(host: SimulatedHost) -> None:
+    shell = SimulatedShell(host)
     await remote.claim(shell, "u1", "p", "o")
     once = BootStep("once", f"echo once >> {host.root}/said\n")
     await remote.start_boot(shell, "u1", archive([once, BootStep("bad", "echo why; exit 7\n")]))
@@ -115,8 +115,8 @@ async def test_each_step_runs_once_and_an_interrupted_one_fails(host: PaperHost)
     assert (host.root / "said").read_text() == "once\n"
 
 
-async def test_a_file_that_was_begun_is_written_again_after_a_restart(host: PaperHost) -> None:
-    shell = PaperShell(host)
+async def test_a_file_that_was_begun_is_written_again_after_a_restart(host: SimulatedHost) -> None:
+    shell = SimulatedShell(host)
     await remote.claim(shell, "u1", "p", "o")
     await remote.start_boot(shell, "u1", archive([file_step("/etc/one", "x", "one")]))
     boot = host.path("/var/lib/kapy-hosts/boot/u1")
@@ -124,8 +124,8 @@ async def test_a_file_that_was_begun_is_written_again_after_a_restart(host: Pape
     assert step_names([file_step("/etc/one", "x", "one")]) == {"00000": "one"}
 
 
-async def test_remnants_are_reported_and_the_claim_stays(host: PaperHost) -> None:
-    shell = PaperShell(host)
+async def test_remnants_are_reported_and_the_claim_stays(host: SimulatedHost) -> None:
+    shell = SimulatedShell(host)
     await remote.claim(shell, "u1", "p", "o")
     await remote.start_boot(shell, "u1", archive(await steps()))
     keeps = host.root / "bin/ctr"
@@ -139,8 +139,8 @@ async def test_remnants_are_reported_and_the_claim_stays(host: PaperHost) -> Non
     assert await remote.release(shell, "u1") == []
 
 
-async def test_a_slow_kubelet_is_waited_for(host: PaperHost) -> None:
-    shell = PaperShell(host)
+async def test_a_slow_kubelet_is_waited_for(host: SimulatedHost) -> None:
+    shell = SimulatedShell(host)
     await remote.claim(shell, "u1", "p", "o")
     await remote.start_boot(shell, "u1", archive(await steps()))
     assert (host.root / "processes/kubelet").exists()
@@ -165,23 +165,23 @@ async def test_a_slow_kubelet_is_waited_for(host: PaperHost) -> None:
         ("etc/kubernetes/kubelet.conf", "x", "used"),
     ],
 )
-async def test_each_check_reports_its_problem(host: PaperHost, path: str, content: str, check: str) -> None:
+async def test_each_check_reports_its_problem(host: SimulatedHost, path: str, content: str, check: str) -> None:
     place = host.root / path
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(content)
-    observed = await remote.look(PaperShell(host))
+    observed = await remote.look(SimulatedShell(host))
     assert check in problems(observed)
     assert check not in problems(observed, check)
 
 
-async def test_a_clock_that_differs_is_found(host: PaperHost) -> None:
-    observed = await remote.look(PaperShell(host))
+async def test_a_clock_that_differs_is_found(host: SimulatedHost) -> None:
+    observed = await remote.look(SimulatedShell(host))
     [problem] = general_problems(observed, float(observed["time"]) + 60, ())
     assert str(problem) == "time: the clock differs by -60 s; run an NTP client"
 
 
-async def test_haproxy_is_served_and_its_file_is_restored(host: PaperHost) -> None:
-    shell = PaperShell(host)
+async def test_haproxy_is_served_and_its_file_is_restored(host: SimulatedHost) -> None:
+    shell = SimulatedShell(host)
     config = host.path("/etc/haproxy/haproxy.cfg")
     config.parent.mkdir()
     config.write_text("before")
@@ -196,9 +196,9 @@ async def test_haproxy_is_served_and_its_file_is_restored(host: PaperHost) -> No
     assert "systemctl disable --quiet haproxy" not in host.calls
 
 
-async def test_haproxy_that_did_not_run_before_does_not_run_afterwards(host: PaperHost) -> None:
+async def test_haproxy_that_did_not_run_before_does_not_run_afterwards(host: SimulatedHost) -> None:
     (host.root / "disabled").touch()
-    shell = PaperShell(host)
+    shell = SimulatedShell(host)
     await remote.claim(shell, "u1", "p", "o")
     await remote.serve_haproxy(shell, "u1", "one")
     assert await remote.release(shell, "u1") == []
@@ -206,17 +206,17 @@ async def test_haproxy_that_did_not_run_before_does_not_run_afterwards(host: Pap
     assert "systemctl restart haproxy" not in host.calls
 
 
-async def test_a_script_that_fails_says_why(host: PaperHost) -> None:
+async def test_a_script_that_fails_says_why(host: SimulatedHost) -> None:
     (host.root / "fails/haproxy").write_text("cannot parse, token abcdef.0123456789abcdef\n")
-    shell = PaperShell(host)
+    shell = SimulatedShell(host)
     await remote.claim(shell, "u1", "p", "o")
     with pytest.raises(HostFailure, match="haproxy ended with 1: cannot parse, token …"):
         await remote.serve_haproxy(shell, "u1", "one")
 
 
-async def test_a_kubelet_that_is_installed_is_the_one_that_runs(host: PaperHost) -> None:
+async def test_a_kubelet_that_is_installed_is_the_one_that_runs(host: SimulatedHost) -> None:
     (host.root / "unit").write_text("[Service]\nExecStart=/usr/bin/kubelet $KUBECONFIGS $ARGS\n")
-    shell = PaperShell(host)
+    shell = SimulatedShell(host)
     folder = host.path("/opt/kubernetes")
     folder.mkdir(parents=True)
     for name in ("kubeadm", "kubelet"):
@@ -230,8 +230,8 @@ async def test_a_kubelet_that_is_installed_is_the_one_that_runs(host: PaperHost)
     assert changed == f"[Service]\nExecStart=\nExecStart={program} $KUBECONFIGS $ARGS\n"
 
 
-async def test_kubernetes_is_copied_from_a_folder_of_the_host(host: PaperHost) -> None:
-    shell = PaperShell(host)
+async def test_kubernetes_is_copied_from_a_folder_of_the_host(host: SimulatedHost) -> None:
+    shell = SimulatedShell(host)
     folder = host.path("/opt/kubernetes/v1.34.0")
     folder.mkdir(parents=True)
     for name in ("kubeadm", "kubelet"):
@@ -245,8 +245,8 @@ async def test_kubernetes_is_copied_from_a_folder_of_the_host(host: PaperHost) -
     assert await remote.release(shell, "u1") == []
 
 
-async def test_kubernetes_comes_from_an_archive_with_the_right_checksum_only(host: PaperHost) -> None:
-    shell = PaperShell(host)
+async def test_kubernetes_comes_from_an_archive_with_the_right_checksum_only(host: SimulatedHost) -> None:
+    shell = SimulatedShell(host)
     with tarfile.open(host.root / "archive", "w:gz") as tar:
         for name in ("bin/kubeadm", "bin/kubelet"):
             info = tarfile.TarInfo(name)
@@ -267,8 +267,8 @@ async def test_kubernetes_comes_from_an_archive_with_the_right_checksum_only(hos
     assert any(call.endswith("https://example.com/v1.34.0/amd64.tar.gz") for call in host.calls)
 
 
-async def test_packages_replace_copied_programs(host: PaperHost) -> None:
-    shell = PaperShell(host)
+async def test_packages_replace_copied_programs(host: SimulatedHost) -> None:
+    shell = SimulatedShell(host)
     folder = host.path("/opt/kubernetes")
     folder.mkdir(parents=True)
     for name in ("kubeadm", "kubelet"):
@@ -328,8 +328,8 @@ async def system_steps() -> list[BootStep]:
     return boot_steps(await boot_plan(SYSTEM, "cloud-config", system=True))
 
 
-async def test_users_clock_and_disks_are_set_up_and_restored(host: PaperHost) -> None:
-    shell = PaperShell(host)
+async def test_users_clock_and_disks_are_set_up_and_restored(host: SimulatedHost) -> None:
+    shell = SimulatedShell(host)
     fstab, chrony = host.path("/etc/fstab"), host.path("/etc/chrony/chrony.conf")
     chrony.parent.mkdir()
     fstab.write_text("LABEL=root / ext4 defaults 0 1\n")
@@ -368,8 +368,8 @@ async def test_users_clock_and_disks_are_set_up_and_restored(host: PaperHost) ->
     assert [call for call in host.calls if call in ends] == ends
 
 
-async def test_a_user_who_is_there_already_stays(host: PaperHost) -> None:
-    shell = PaperShell(host)
+async def test_a_user_who_is_there_already_stays(host: SimulatedHost) -> None:
+    shell = SimulatedShell(host)
     keys = host.root / "home/ada/.ssh/authorized_keys"
     keys.parent.mkdir(parents=True)
     keys.write_text("ssh-ed25519 BBBB before\n")
@@ -385,8 +385,8 @@ async def test_a_user_who_is_there_already_stays(host: PaperHost) -> None:
     assert (host.root / "users/ada").exists()
 
 
-async def test_a_disk_with_contents_stays_unchanged(host: PaperHost) -> None:
-    shell = PaperShell(host)
+async def test_a_disk_with_contents_stays_unchanged(host: SimulatedHost) -> None:
+    shell = SimulatedShell(host)
     (host.root / "lsblk").write_text("part 0x83 /mnt\n")
     await remote.claim(shell, "u1", "p", "o")
     disks = [step for step in await system_steps() if "disk_setup" in step.entry]
@@ -407,7 +407,7 @@ async def retry(work: Callable[[], Awaitable[T]]) -> T:
                 raise
 
 
-async def life(shell: PaperShell, packed: bytes) -> list[str]:
+async def life(shell: SimulatedShell, packed: bytes) -> list[str]:
     """Use a host for one machine, and clean it."""
     await retry(lambda: remote.claim(shell, "u1", "p", "o"))
     await retry(lambda: remote.look(shell))
@@ -419,13 +419,13 @@ async def life(shell: PaperShell, packed: bytes) -> list[str]:
 
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("cut", range(5))
-async def test_a_connection_that_is_cut_changes_nothing(host: PaperHost, cut: int, before: bool) -> None:
+async def test_a_connection_that_is_cut_changes_nothing(host: SimulatedHost, cut: int, before: bool) -> None:
     said = host.root / "said"
     once = BootStep("once", f"echo once >> {said}\n")
     packed = archive([once, file_step("/etc/motd", "after", "motd")])
     host.path("/etc/motd").write_text("before")
     host.cuts = {cut: before}
-    assert await life(PaperShell(host), packed) == []
+    assert await life(SimulatedShell(host), packed) == []
     assert host.cuts == {}
     assert said.read_text() == "once\n"
     assert host.path("/etc/motd").read_text() == "before"
@@ -433,8 +433,8 @@ async def test_a_connection_that_is_cut_changes_nothing(host: PaperHost, cut: in
     assert not host.path("/var/lib/kapy-hosts/boot").exists()
 
 
-async def test_a_full_disk_fails_the_upload_before_the_boot_begins(host: PaperHost) -> None:
-    shell = PaperShell(host)
+async def test_a_full_disk_fails_the_upload_before_the_boot_begins(host: SimulatedHost) -> None:
+    shell = SimulatedShell(host)
     tar = host.root / "bin/tar"
     tar.write_text("#!/bin/sh\necho 'tar: No space left on device' >&2\nexit 2\n")
     tar.chmod(0o755)

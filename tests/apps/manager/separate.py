@@ -44,7 +44,7 @@ from kapy.providers.docker import Host
 from kapy.providers.docker.load_balancer_config import image_of
 from kapy.providers.inmemory import InMemoryClusters
 from kapy.testing.frozen import Frozen
-from kapy.testing.simulation.paper_engine import PaperEngine
+from kapy.testing.simulation.fake_engine import FakeEngine
 
 GATES = FeatureGates(cluster_topology=True, runtime_sdk=True, machine_taint_propagation=True)
 ROLES = {
@@ -138,7 +138,7 @@ class Separate:
     in_memory: InMemoryClusters
     asked: dict[str, Asked] = field(default_factory=dict)
     runtimes: dict[str, Runtime] = field(default_factory=dict)
-    engine: PaperEngine = field(default_factory=PaperEngine)
+    engine: FakeEngine = field(default_factory=FakeEngine)
 
 
 @asynccontextmanager

@@ -23,7 +23,7 @@ from kapy.apps.plan.post_rollout_state import PLANNED_NAME
 from kapy.apps.plan.snapshot import Name
 from kapy.kube import Document
 from kapy.kube.names import GroupKind
-from tests.apps.plan.meadow import LONG, apply, graph, plan_of, plane, sample
+from tests.apps.plan.planning import LONG, apply, graph, plan_of, plane, sample
 
 SEEDS = int(os.environ.get("KAPY_SEEDS", "2"))
 TOPOLOGY = "topology.cluster.x-k8s.io/owned"

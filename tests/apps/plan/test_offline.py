@@ -13,7 +13,7 @@ import pytest
 from kapy.cli.root import run
 from kapy.kube import Document
 from kapy.kube.yaml import dump_all, load
-from tests.apps.plan.meadow import sample, the
+from tests.apps.plan.planning import sample, the
 
 
 @pytest.fixture

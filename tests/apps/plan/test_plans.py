@@ -20,7 +20,7 @@ from kapy.client.client import Client
 from kapy.kube import Document, Key
 from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
 from kapy.kube.http import Reply, Request, Transport
-from tests.apps.plan.meadow import LONG, apply, cluster, graph, plan_of, plane, sample, the
+from tests.apps.plan.planning import LONG, apply, cluster, graph, plan_of, plane, sample, the
 
 
 async def test_an_upgrade_is_reported_stage_by_stage_with_the_machines() -> None:

@@ -47,7 +47,7 @@ OF_EACH = {
 certificates and access, and one of boot data for each machine."""
 
 
-class Stage(NamedTuple):
+class Setup(NamedTuple):
     plane: ManagementPlane
     workers: InProcessWorkers
     story: Story
@@ -100,7 +100,7 @@ class Stage(NamedTuple):
 
 
 @asynccontextmanager
-async def stage(processes: Processes = 2) -> AsyncIterator[Stage]:
+async def setup(processes: Processes = 2) -> AsyncIterator[Setup]:
     clock = loop_clock()
     workers = InProcessWorkers(clock)
     settings = Settings(processes=processes)
@@ -108,7 +108,7 @@ async def stage(processes: Processes = 2) -> AsyncIterator[Stage]:
         settings, clock=clock, random=Random(1), launch=workers.launch
     ) as plane:
         story = Story(plane.client, [*own_kinds(), SECRETS])
-        yield Stage(plane, workers, story)
+        yield Setup(plane, workers, story)
         rights = plane.server.access.grants.built_in
         assert rights is not None
         assert rights.denied_requests == []
@@ -125,7 +125,7 @@ def cluster(name: str) -> list[Document]:
 
 
 async def test_the_clusters_are_divided_and_all_become_available() -> None:
-    async with stage() as here:
+    async with setup() as here:
         await here.until_divided()
         worker = here.workers.running[0].worker.runtime
         assert worker is not None
@@ -163,7 +163,7 @@ def check(objects: dict[str, Counter[str]]) -> None:
 @pytest.mark.parametrize("after", [0.0, 0.05, 0.1, 0.15])
 async def test_a_worker_killed_during_its_work_duplicates_nothing(after: float) -> None:
     """after: seconds since the last cluster was posted."""
-    async with stage() as here:
+    async with setup() as here:
         await here.until_divided()
         for name in NAMES:
             await here.story.create(cluster(name))
@@ -179,7 +179,7 @@ async def test_a_worker_killed_during_its_work_duplicates_nothing(after: float) 
 
 
 async def test_clusters_of_a_worker_that_cannot_start_move_to_the_others() -> None:
-    async with stage() as here:
+    async with setup() as here:
         await here.until_divided()
         here.workers.refuses = True
         here.workers.running[0].kill()
@@ -192,7 +192,7 @@ async def test_clusters_of_a_worker_that_cannot_start_move_to_the_others() -> No
 
 
 async def test_objects_are_deleted_by_three_processes() -> None:
-    async with stage(3) as here:
+    async with setup(3) as here:
         await here.until_divided()
         for name in NAMES:
             await here.story.create(cluster(name))
@@ -209,7 +209,7 @@ async def test_objects_are_deleted_by_three_processes() -> None:
 
 
 async def test_metrics_of_workers_are_on_the_page_of_the_plane() -> None:
-    async with stage() as here:
+    async with setup() as here:
         await here.until_divided()
         await here.story.create(cluster(sorted(here.shares[1])[0]))
         await here.story.settle(20)
@@ -226,7 +226,7 @@ async def test_metrics_of_workers_are_on_the_page_of_the_plane() -> None:
 
 
 async def test_the_lease_of_a_dead_worker_is_released_at_once() -> None:
-    async with stage() as here:
+    async with setup() as here:
         await here.until_divided()
         here.workers.refuses = True
         here.workers.running[0].kill()
@@ -235,7 +235,7 @@ async def test_the_lease_of_a_dead_worker_is_released_at_once() -> None:
 
 
 async def test_a_plane_takes_a_deleted_lease_again() -> None:
-    async with stage() as here:
+    async with setup() as here:
         await here.until_divided()
         key = Key(LEASE.namespace, slot_name(LEASE, PLANE_SLOT))
         await here.plane.client.delete(LEASES, key)
@@ -249,7 +249,7 @@ async def test_auto_starts_workers_above_a_number_of_clusters(
 ) -> None:
     monkeypatch.setattr("kapy.apps.workers.configuration.usable_cores", lambda: 2)
     monkeypatch.setattr("kapy.apps.workers.plane.AUTO_CLUSTERS", 3)
-    async with stage("auto") as here:
+    async with setup("auto") as here:
         for name in NAMES[:2]:
             await here.story.create(cluster(name))
         await here.story.settle()
@@ -264,7 +264,7 @@ async def test_auto_starts_workers_above_a_number_of_clusters(
 
 async def test_one_core_gets_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kapy.apps.workers.configuration.usable_cores", lambda: 1)
-    async with stage("auto") as here:
+    async with setup("auto") as here:
         assert here.plane.processes.workers is None
         assert (await here.plane.client.list(LEASES)).items == []
 
@@ -272,7 +272,7 @@ async def test_one_core_gets_one_process(monkeypatch: pytest.MonkeyPatch) -> Non
 async def test_a_worker_that_fails_to_start_is_reported_in_one_sentence(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async with stage() as here:
+    async with setup() as here:
         await asyncio.sleep(0)
         here.workers.running[0].kill()
         await here.until_divided()

@@ -19,7 +19,7 @@ from kapy.clusterctl.pivot.host import CLUSTERS
 from kapy.kube import Document, Key
 from kapy.kube.names import DEPLOYMENTS, NODES, PODS, SECRETS, Resource
 from tests.clusterctl.move.killed_process import Killed, Life
-from tests.clusterctl.pivot.scene import PROD, Scene, node, scene
+from tests.clusterctl.pivot.setup import PROD, Setup, node, setup
 
 EVERY_MOMENT: Final = bool(os.environ.get("KAPY_SOAK"))
 Names = tuple[list[str], list[str]]
@@ -36,7 +36,7 @@ async def labels(client: Client) -> set[str]:
 
 
 async def test_a_cluster_manages_itself_and_is_taken_back(tmp_path: Path) -> None:
-    async with scene(tmp_path) as world:
+    async with setup(tmp_path) as world:
         await world.pivot().pivot()
         assert await world.clusters() == await world.things() == THERE
         assert await labels(world.itself) == INSTALLED
@@ -52,7 +52,7 @@ async def test_a_cluster_manages_itself_and_is_taken_back(tmp_path: Path) -> Non
 
 
 async def test_a_repeated_pivot_changes_nothing(tmp_path: Path) -> None:
-    async with scene(tmp_path) as world:
+    async with setup(tmp_path) as world:
         await world.pivot().pivot()
         before = [
             document["metadata"]["uid"] for document in (await world.itself.list(CLUSTERS)).items
@@ -70,7 +70,7 @@ async def test_a_repeated_pivot_changes_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_dry_run_prints_the_steps_and_changes_nothing(tmp_path: Path) -> None:
-    async with scene(tmp_path) as world:
+    async with setup(tmp_path) as world:
         await world.pivot(local={"infrastructure-acme": "/bin/acme"}).rehearse()
         assert await world.clusters() == HERE
         assert await labels(world.itself) == set()
@@ -86,12 +86,12 @@ async def test_a_dry_run_prints_the_steps_and_changes_nothing(tmp_path: Path) ->
 @pytest.mark.parametrize("acted_on", [False, True], ids=["request lost", "answer lost"])
 async def test_a_pivot_interrupted_at_any_step_continues(tmp_path: Path, *, acted_on: bool) -> None:
     """A sample of the moments; all of them where KAPY_SOAK is set."""
-    async with scene(tmp_path / "whole") as world:
+    async with setup(tmp_path / "whole") as world:
         whole = Life()
         await world.pivot(whole).pivot()
     step = 1 if EVERY_MOMENT else whole.used // 4
     for requests in range(int(acted_on), whole.used, step):
-        async with scene(tmp_path / str(requests)) as world:
+        async with setup(tmp_path / str(requests)) as world:
             with pytest.raises(Killed):
                 await world.pivot(Life(requests, acted_on=acted_on)).pivot()
             await world.pivot().pivot()
@@ -105,7 +105,7 @@ def removes_a_cluster(request: Any) -> bool:
 
 
 async def test_a_pivot_interrupted_in_its_move_can_be_undone(tmp_path: Path) -> None:
-    async with scene(tmp_path) as world:
+    async with setup(tmp_path) as world:
         with pytest.raises(Killed):
             await world.pivot(Life(last=removes_a_cluster, acted_on=True)).pivot()
         await world.pivot().unpivot()
@@ -180,7 +180,7 @@ UNAVAILABLE: Final = {
 async def test_an_obstacle_to_a_pivot_is_reported_in_one_sentence(
     tmp_path: Path, side: str, resource: Resource, key: Key, patch: Document, sentence: str
 ) -> None:
-    async with scene(tmp_path) as world:
+    async with setup(tmp_path) as world:
         client: Client = getattr(world, side)
         await client.patch(resource, key, patch)
         if resource is NODES:
@@ -193,14 +193,14 @@ async def test_an_obstacle_to_a_pivot_is_reported_in_one_sentence(
 
 
 async def test_a_cluster_without_nodes_hosts_nothing(tmp_path: Path) -> None:
-    async with scene(tmp_path) as world:
+    async with setup(tmp_path) as world:
         await world.itself.delete(NODES, Key("", "prod-0"))
         with pytest.raises(ClusterctlError, match="cluster prod has no Node; wait until"):
             await world.pivot().pivot()
 
 
 async def test_an_older_provider_in_the_cluster_is_reported(tmp_path: Path) -> None:
-    async with scene(tmp_path) as world:
+    async with setup(tmp_path) as world:
         await world.pivot().pivot()
         await world.pivot().unpivot()
         key = Key("infrastructure-acme-system", "infrastructure-acme")
@@ -242,7 +242,7 @@ def pod_that_waits(reason: str) -> Document:
 async def test_a_manager_that_cannot_start_is_reported_and_nothing_moves(
     tmp_path: Path, local: dict[str, str], sentence: str
 ) -> None:
-    async with scene(tmp_path, kubelet=False) as world, asyncio.TaskGroup() as group:
+    async with setup(tmp_path, kubelet=False) as world, asyncio.TaskGroup() as group:
         pivoting = group.create_task(refused(world, local))
         while await labels(world.itself) != INSTALLED:  # noqa: ASYNC110
             await asyncio.sleep(1)
@@ -259,20 +259,20 @@ async def test_a_manager_that_cannot_start_is_reported_and_nothing_moves(
         assert await world.clusters() == THERE
 
 
-async def refused(world: Scene, local: dict[str, str]) -> str:
+async def refused(world: Setup, local: dict[str, str]) -> str:
     with pytest.raises(ClusterctlError) as error:
         await world.pivot(local=local).pivot()
     return str(error.value)
 
 
-async def available(world: Scene, key: Key) -> None:
+async def available(world: Setup, key: Key) -> None:
     conditions = [{"type": "Available", "status": "True"}]
     patch = {"status": {"conditions": conditions}}
     await world.itself.patch(DEPLOYMENTS, key, patch, subresource="status")
 
 
 async def test_the_kubeconfig_is_kept_when_its_secret_has_moved(tmp_path: Path) -> None:
-    async with scene(tmp_path) as world:
+    async with setup(tmp_path) as world:
         folder = tmp_path / "pivots"
         path = await kubeconfig_file(world.plane, PROD, folder, console_of)
         assert (path.read_text(), path.stat().st_mode & 0o777) == ("x", 0o600)

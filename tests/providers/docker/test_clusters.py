@@ -11,7 +11,7 @@ from kapy.kube import Document
 from kapy.kube.names import CONFIG_MAPS
 from kapy.providers.docker.containers import CLUSTER_LABEL, NAMESPACE_LABEL, ROLE_LABEL
 from kapy.testing.provider_bench import NAMESPACE, key
-from tests.providers.docker.stage import (
+from tests.providers.docker.setup import (
     BALANCER_IMAGE,
     DEV,
     DOCKER,

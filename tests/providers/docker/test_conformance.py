@@ -19,8 +19,8 @@ from kapy.testing.conformance.findings import State
 from kapy.testing.conformance.in_process import InProcess
 from kapy.testing.conformance.provider_under_test import Kind, ProviderUnderTest
 from kapy.testing.conformance.run import run_checks
-from kapy.testing.simulation.paper_engine import PaperEngine
-from tests.providers.docker.stage import DEV, DOCKER, Kinds
+from kapy.testing.simulation.fake_engine import FakeEngine
+from tests.providers.docker.setup import DEV, DOCKER, Kinds
 from tests.testing.conformance.behaviour.providers import template_of
 
 DOCUMENTS: Final = ("infra-cluster", "infra-machine", "infra-machinepool", "clusterctl")
@@ -38,7 +38,7 @@ def nobody(_: Kubeconfig) -> Transport:
     raise ConnectionRefusedError
 
 
-def containers(kinds: Kinds, engine: PaperEngine) -> ProviderUnderTest:
+def containers(kinds: Kinds, engine: FakeEngine) -> ProviderUnderTest:
     """The kinds of one family, served by controllers on one engine."""
     engine.images = EveryImage()
 
@@ -61,7 +61,7 @@ def containers(kinds: Kinds, engine: PaperEngine) -> ProviderUnderTest:
 
 @pytest.mark.parametrize("kinds", [DEV, DOCKER], ids=["dev", "docker"])
 async def test_the_docker_backend_keeps_every_rule(kinds: Kinds) -> None:
-    engine = PaperEngine()
+    engine = FakeEngine()
     report = await run_checks(containers(kinds, engine), BEHAVIOUR)
     assert {item.rule.id: item.findings for item in report.with_state(State.BROKEN)} == {}
     not_run = {item.rule.id: item.reason for item in report.with_state(State.NOT_RUN)}

@@ -23,8 +23,8 @@ from kapy.containers import EngineUnreachable
 from kapy.engine.runtime import Runtime
 from kapy.providers.docker.containers import CLUSTER_LABEL, NAMESPACE_LABEL, ROLE_LABEL
 from kapy.testing.provider_bench import key
-from kapy.testing.simulation.paper_engine import PaperContainer, PaperEngine
-from tests.providers.docker.stage import DEV, Stage, controllers, is_provisioned, playing, status
+from kapy.testing.simulation.fake_engine import FakeContainer, FakeEngine
+from tests.providers.docker.setup import DEV, Setup, controllers, is_provisioned, playing, status
 
 Fault = Literal["killed before", "killed meanwhile", "killed after", "not sent", "not answered"]
 FAULTS: Final[tuple[Fault, ...]] = (
@@ -49,7 +49,7 @@ OTHERS: Final = {
 """Containers that somebody else has made, and their labels."""
 
 
-class Faulty(PaperEngine):
+class Faulty(FakeEngine):
     """An engine to which one request goes wrong. fatal: its number."""
 
     def __init__(self, fault: Fault = "not sent", fatal: int = 0) -> None:
@@ -87,7 +87,7 @@ class Faulty(PaperEngine):
 
 
 def _faulty(name: str) -> Callable[..., Awaitable[Any]]:
-    inner = getattr(PaperEngine, name)
+    inner = getattr(FakeEngine, name)
 
     async def call(self: Faulty, *arguments: Any, **more: Any) -> Any:
         return await self.request(partial(inner, self, *arguments, **more))
@@ -103,19 +103,19 @@ for _name in (
 
 
 @asynccontextmanager
-async def killed_once(stage: Stage) -> AsyncIterator[None]:
+async def killed_once(setup: Setup) -> AsyncIterator[None]:
     """The controllers of a program, and those of the next one when the first was killed."""
-    engine = stage.engine
+    engine = setup.engine
     assert isinstance(engine, Faulty)
 
     async def programs() -> None:
-        async with controllers(stage):
+        async with controllers(setup):
             await engine.killed.wait()
-        bench = stage.bench
+        bench = setup.bench
         bench.runtime = Runtime.on(
             bench.transport, clock=bench.clock, field_manager="provider", random=Random(8)
         )
-        async with controllers(stage):
+        async with controllers(setup):
             await asyncio.Event().wait()
 
     async with asyncio.TaskGroup() as group:
@@ -126,37 +126,37 @@ async def killed_once(stage: Stage) -> AsyncIterator[None]:
 
 async def live(engine: Faulty) -> None:
     """A creation, a scale-out and a deletion beside containers of others."""
-    others: dict[str, PaperContainer] = {}
-    async with playing(engine=engine, follow=killed_once) as stage:
+    others: dict[str, FakeContainer] = {}
+    async with playing(engine=engine, follow=killed_once) as setup:
         for name, labels in OTHERS.items():
             engine.put(name, labels)
             others[name] = replace(engine.made[name])
-        await stage.cluster()
-        await create(stage, "cp-0", control_plane=True)
-        await create(stage, "worker-0")
-        await create(stage, "worker-1")
+        await setup.cluster()
+        await create(setup, "cp-0", control_plane=True)
+        await create(setup, "worker-0")
+        await create(setup, "worker-1")
         ours = ["blue-cp-0", "blue-lb", "blue-worker-0", "blue-worker-1"]
         assert engine.names() == sorted([*ours, *OTHERS])
-        assert stage.balancer.count("  server blue-") == 1
+        assert setup.balancer.count("  server blue-") == 1
         for name in ("worker-1", "worker-0", "cp-0"):
-            await stage.delete_machine(name)
+            await setup.delete_machine(name)
         for name in ("cp-0", "worker-0", "worker-1"):
-            await stage.bench.until_gone(DEV.machine, name)
-        await stage.bench.client.delete(DEV.cluster, key("blue"))
-        await stage.bench.until_gone(DEV.cluster, "blue")
+            await setup.bench.until_gone(DEV.machine, name)
+        await setup.bench.client.delete(DEV.cluster, key("blue"))
+        await setup.bench.until_gone(DEV.cluster, "blue")
         assert engine.names() == sorted(OTHERS)
         assert {name: engine.made[name] for name in OTHERS} == others
         assert engine.networks.keys() == {"kind"}  # others have containers in it
 
 
-async def create(stage: Stage, name: str, *, control_plane: bool = False) -> None:
+async def create(setup: Setup, name: str, *, control_plane: bool = False) -> None:
     """A machine, until its boot data has been carried out."""
-    await stage.machine(name, control_plane=control_plane)
-    document = await stage.booted(name)
+    await setup.machine(name, control_plane=control_plane)
+    document = await setup.booted(name)
     assert is_provisioned(document)
-    container = stage.engine.made[f"blue-{name}"]
+    container = setup.engine.made[f"blue-{name}"]
     assert sum("kubeadm init" in text for text in container.ran) == 1
-    document = await stage.until(name, lambda value: status(value, "Ready") == "True")
+    document = await setup.until(name, lambda value: status(value, "Ready") == "True")
     assert document["spec"]["providerID"] == f"docker:////blue-{name}"
 
 
@@ -173,10 +173,10 @@ async def test_every_request_of_the_life_gets_a_fault() -> None:
 
 async def test_the_network_is_removed_with_the_last_cluster() -> None:
     engine = Faulty()
-    async with playing(engine=engine, follow=killed_once) as stage:
-        await stage.cluster()
+    async with playing(engine=engine, follow=killed_once) as setup:
+        await setup.cluster()
         assert engine.networks.keys() == {"kind"}
-        await stage.bench.client.delete(DEV.cluster, key("blue"))
-        await stage.bench.until_gone(DEV.cluster, "blue")
+        await setup.bench.client.delete(DEV.cluster, key("blue"))
+        await setup.bench.until_gone(DEV.cluster, "blue")
         assert not engine.made
         assert not engine.networks

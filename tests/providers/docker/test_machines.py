@@ -15,7 +15,7 @@ from kapy.kube.boot import STARTED, SUCCEEDED
 from kapy.kube.names import EVENTS, NODES, SECRETS
 from kapy.providers.docker.containers import CLUSTER_LABEL, NAMESPACE_LABEL, ROLE_LABEL
 from kapy.testing.provider_bench import NAMESPACE, key
-from tests.providers.docker.stage import (
+from tests.providers.docker.setup import (
     BOOT_DATA,
     CLUSTER,
     DEV,

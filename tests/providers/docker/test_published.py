@@ -11,7 +11,7 @@ from kapy.apps.transports import with_url_override
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.containers import Container
 from kapy.providers.docker.published import PublishedAddresses, is_near
-from tests.providers.docker.stage import DEV, Stage, playing
+from tests.providers.docker.setup import DEV, Setup, playing
 
 PUBLISHED = "172.18.0.2", "127.0.0.1"
 
@@ -66,21 +66,21 @@ def test_addresses_of_local_networks_are_near(address: str, near: bool) -> None:
 async def test_a_load_balancer_of_a_rootless_engine_is_reached_by_its_published_port(
     security: tuple[str, ...], published: bool
 ) -> None:
-    async with playing(DEV) as stage:
-        stage.engine.security = security
-        await stage.cluster()
-        document = await stage.bench.get(DEV.cluster, "blue")
+    async with playing(DEV) as setup:
+        setup.engine.security = security
+        await setup.cluster()
+        document = await setup.bench.get(DEV.cluster, "blue")
         assert document is not None
-        assert stage.host is not None
-        instead_of = stage.host.published.instead_of
+        assert setup.host is not None
+        instead_of = setup.host.published.instead_of
         url = f"https://{document['spec']['controlPlaneEndpoint']['host']}:6443"
-        assert instead_of(url) == (published_at(stage) if published else "")
-        stage.engine.halt("blue-lb")
+        assert instead_of(url) == (published_at(setup) if published else "")
+        setup.engine.halt("blue-lb")
         await asyncio.sleep(60)
-        assert stage.engine.made["blue-lb"].record.is_running
-        assert instead_of(url) == (published_at(stage) if published else "")
+        assert setup.engine.made["blue-lb"].record.is_running
+        assert instead_of(url) == (published_at(setup) if published else "")
 
 
-def published_at(stage: Stage) -> str:
+def published_at(setup: Setup) -> str:
     """The load balancer's port on the engine's machine, which is another after each start."""
-    return f"https://127.0.0.1:{stage.engine.made['blue-lb'].record.ports['6443/tcp']}"
+    return f"https://127.0.0.1:{setup.engine.made['blue-lb'].record.ports['6443/tcp']}"

@@ -15,7 +15,7 @@ from kapy.testing.conformance.files import File
 from kapy.testing.conformance.findings import Report, Result, State
 from kapy.testing.conformance.release import Release
 from kapy.testing.conformance.rules import RULES, CheckMethod
-from tests.testing.conformance.meadow import CONDITIONS, DOMAIN, Draft, crd, ipam
+from tests.testing.conformance.valid_release import CONDITIONS, DOMAIN, Draft, crd, ipam
 
 
 def result(report: Report, rule: str) -> Result:

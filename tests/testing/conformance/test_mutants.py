@@ -12,7 +12,7 @@ from kapy.testing.conformance.check import check_release
 from kapy.testing.conformance.checks import CHECKS
 from kapy.testing.conformance.findings import State
 from kapy.testing.conformance.rules import RULES, CheckMethod
-from tests.testing.conformance.meadow import (
+from tests.testing.conformance.valid_release import (
     DOMAINS,
     FIELDS,
     KINDS,

@@ -13,7 +13,7 @@ from kapy.testing.conformance.check import check_release
 from kapy.testing.conformance.findings import Report, State
 from kapy.testing.conformance.reports import FORMATS
 from kapy.testing.conformance.rules import RULES
-from tests.testing.conformance.meadow import Draft
+from tests.testing.conformance.valid_release import Draft
 
 
 def broken_report() -> Report:

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def nimbus(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The module of the tutorial's provider."""
     monkeypatch.syspath_prepend(str(ROOT / "examples" / "provider-nimbus"))
-    import_module("nimbus.paper")
+    import_module("nimbus.fake_cloud")
     import_module("nimbus.provider")
     yield sys.modules["nimbus"]
     for name in [module for module in sys.modules if module.partition(".")[0] == "nimbus"]:

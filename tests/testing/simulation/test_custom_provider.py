@@ -51,7 +51,7 @@ def scenario(nimbus: Any, name: str, *, forgets: bool = False) -> Scenario:
 
     class Simulated:
         def __init__(self) -> None:
-            self.cloud = nimbus.paper.PaperCloud()
+            self.cloud = nimbus.fake_cloud.FakeCloud()
 
         def add_to(self, runtime: Runtime) -> None:
             usual = nimbus.provider.Machines

@@ -22,7 +22,7 @@ def scenario(nimbus: Any, name: str, machines: Callable[[Any], Any] | None = Non
 
     class Simulated:
         def __init__(self) -> None:
-            self.cloud = nimbus.paper.PaperCloud()
+            self.cloud = nimbus.fake_cloud.FakeCloud()
 
         def add_to(self, runtime: Runtime) -> None:
             usual = nimbus.provider.Machines
@@ -132,7 +132,7 @@ def test_a_fault_that_did_not_happen_is_in_the_outcome(nimbus: Any) -> None:
 
 
 def test_a_cloud_is_not_disturbed_outside_of_a_simulation(nimbus: Any) -> None:
-    cloud = nimbus.paper.PaperCloud()
+    cloud = nimbus.fake_cloud.FakeCloud()
     reached = disturb_cloud(cloud)
     network = asyncio.run(reached.make_network("blue", "north"))
     assert cloud.networks == reached.networks == {"blue": network}

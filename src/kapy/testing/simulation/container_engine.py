@@ -40,7 +40,7 @@ from kapy.providers.docker.containers import NETWORK
 from kapy.providers.docker.load_balancer_config import PATH
 from kapy.testing.simulation import network
 from kapy.testing.simulation.cloud_network import CloudNetwork
-from kapy.testing.simulation.paper_engine import PaperContainer, PaperEngine
+from kapy.testing.simulation.fake_engine import FakeContainer, FakeEngine
 
 KUBEADM: Final = re.compile(r"\bkubeadm (init|join)\b")
 _SERVER: Final = re.compile(r"^  server (\S+) ", re.MULTILINE)
@@ -49,7 +49,7 @@ _DONE: Final = CommandResult(0, "", "")
 OnContainer = Callable[[Container], None]
 
 
-class SimulatedEngine(PaperEngine):
+class SimulatedEngine(FakeEngine):
     """The container engine of one run. volumes: by name. boot: carries out kubeadm in a container.
     removed: called with the name of a removed container. balanced: called with the name of a load
     balancer and its members when it reads its configuration."""
@@ -146,7 +146,7 @@ class SimulatedEngine(PaperEngine):
             self.balanced(name, _members(self.find(name)))
 
     async def _carry_out(
-        self, result: PaperContainer, command: Sequence[str], content: bytes
+        self, result: FakeContainer, command: Sequence[str], content: bytes
     ) -> CommandResult:
         if len(command) > 2 and command[0] == "/bin/sh" and KUBEADM.search(command[2]):
             await self.boot(result.record.name)
@@ -155,7 +155,7 @@ class SimulatedEngine(PaperEngine):
         return await super()._carry_out(result, command, content)
 
 
-def _members(container: PaperContainer) -> Sequence[str]:
+def _members(container: FakeContainer) -> Sequence[str]:
     """Return the machines in the configuration of a load balancer."""
     return _SERVER.findall(container.files.get(PATH, b"").decode())
 

@@ -16,7 +16,7 @@ from kapy.testing.simulation.rules.restraint import RESTRAINT_RULES, pod_violati
 from kapy.testing.simulation.rules.rule import (
     Check,
     Rule,
-    Scene,
+    RuleContext,
     Violation,
     Write,
     is_deleting,
@@ -73,13 +73,13 @@ class Referee:
     def __init__(self, world: World) -> None:
         self.violations: list[Violation] = []
         self._world = world
-        self._scene = Scene(world)
+        self._context = RuleContext(world)
         self._known: set[tuple[str, str]] = set()
         self._kinds = {resource.group_resource: kind for kind, resource in world.resources.items()}
         self.last_write = 0.0
         world.server.store.listeners.append(self._on_write)
         world.cloud.opened.append(self._on_open)
-        world.outside.on_loss.append(self._scene.forget)
+        world.outside.on_loss.append(self._context.forget)
 
     def report(self, rule: Rule, text: str) -> None:
         """Record a violation."""
@@ -93,7 +93,7 @@ class Referee:
     def finish(self) -> None:
         """Check the end."""
         for rule in RULES:
-            for text in rule.final(self._scene) if rule.final else ():
+            for text in rule.final(self._context) if rule.final else ():
                 self.report(rule, text)
         for text in self._world.leaders:
             self.report(ONE_LEADER, text)
@@ -116,7 +116,7 @@ class Referee:
     def _check(self, rule: Rule, check: Check, write: Write) -> None:
         """Check a write. The store drops errors of its listeners, so a rule's own is reported."""
         try:
-            for text in check(self._scene, write):
+            for text in check(self._context, write):
                 self.report(rule, text)
         except Exception as error:
             self.report(NO_FAILURE, f"the rule {rule.name} failed: {error!r}")
@@ -142,8 +142,8 @@ class Referee:
         if not etcd.has_quorum:
             state = f"{etcd.alive} of {len(etcd.members)} members run"
             self.report(ETCD_QUORUM, f"etcd of {cluster.name} lost its quorum ({state}): {what}")
-        most = largest_desired(self._scene, plane) + 1
-        members = etcd.members.keys() - self._scene.lost_machines
+        most = largest_desired(self._context, plane) + 1
+        members = etcd.members.keys() - self._context.lost_machines
         if len(members) > max(most, 2) and "joined" in what:
             self.report(ETCD_SIZE, f"etcd has {len(etcd.members)} members, more than {most}")
 
@@ -154,9 +154,9 @@ class Referee:
 
     def _owners(self, cluster: Key) -> tuple[Document | None, Document | None]:
         """Return a Cluster and its control plane, None for what does not exist."""
-        owner = self._scene.view.get("Cluster", cluster.name)
+        owner = self._context.view.get("Cluster", cluster.name)
         reference = {} if owner is None else owner["spec"].get("controlPlaneRef") or {}
-        return owner, self._scene.view.get("KubeadmControlPlane", reference.get("name", ""))
+        return owner, self._context.view.get("KubeadmControlPlane", reference.get("name", ""))
 
 
 def _has_others_etcd(plane: Document) -> bool:

@@ -12,7 +12,7 @@ from cryptography import x509
 from kapy.api.times import moment
 from kapy.client.kubeconfig import parse
 from kapy.kube import Document
-from kapy.testing.simulation.rules.rule import Rule, Scene, is_deleting
+from kapy.testing.simulation.rules.rule import Rule, RuleContext, is_deleting
 from kapy.testing.simulation.user import is_control_plane
 
 SERVER_MINIMUM: Final = timedelta(days=20)
@@ -28,17 +28,17 @@ def client_certificate(secret: Document) -> x509.Certificate:
     return x509.load_pem_x509_certificates(access.client_certificate)[0]
 
 
-def _certificates(scene: Scene) -> Iterator[str]:
-    now = scene.world.clock()
-    for cluster in scene.view.all("Cluster"):
+def _certificates(context: RuleContext) -> Iterator[str]:
+    now = context.world.clock()
+    for cluster in context.view.all("Cluster"):
         name = f"{cluster['metadata']['name']}-kubeconfig"
-        secret = scene.view.get("Secret", name)
+        secret = context.view.get("Secret", name)
         if secret is None or is_deleting(cluster):
             continue
         remaining = client_certificate(secret).not_valid_after_utc - now
         if remaining < CLIENT_MINIMUM:
             yield f"the certificate in Secret {name} expires in {remaining.days} days"
-    for machine in scene.view.all("Machine"):
+    for machine in context.view.all("Machine"):
         expiry = (machine.get("status") or {}).get("certificatesExpiryDate")
         if not expiry or is_deleting(machine) or not is_control_plane(machine):
             continue

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kapy.testing.simulation.rules.rule import Rule, Scene, Write, cluster_name_of, is_deleting
+from kapy.testing.simulation.rules.rule import (
+    Rule,
+    RuleContext,
+    Write,
+    cluster_name_of,
+    is_deleting,
+)
 
 _TOPOLOGY: Final = "topology.cluster.x-k8s.io/owned"
 _MARK: Final = "in-place-updates.internal.cluster.x-k8s.io/update-in-progress"
@@ -16,20 +22,20 @@ _FOLLOWERS: Final = {
 }
 
 
-def _unallowed_steps(scene: Scene, write: Write) -> Iterator[str]:
+def _unallowed_steps(context: RuleContext, write: Write) -> Iterator[str]:
     """No step is taken before an extension has allowed it."""
-    extension = scene.world.extension
+    extension = context.world.extension
     if extension is None or extension.asked is None:
         return
     if _TOPOLOGY not in (write.document["metadata"].get("labels") or {}):
         return
     cluster = cluster_name_of(write.document)
-    for hook, version in _hooks_before(scene, write, cluster):
+    for hook, version in _hooks_before(context, write, cluster):
         if (hook, cluster, version) not in extension.allowed:
             yield f"{write.kind} {write.name} was written before {hook} {version} allowed it"
 
 
-def _hooks_before(scene: Scene, write: Write, cluster: str) -> Iterator[tuple[str, str]]:
+def _hooks_before(context: RuleContext, write: Write, cluster: str) -> Iterator[tuple[str, str]]:
     """Return the hooks that must have allowed a write, each with its version."""
     if write.kind == "KubeadmControlPlane":
         before = None if write.old is None else write.old["spec"]["version"]
@@ -45,7 +51,7 @@ def _hooks_before(scene: Scene, write: Write, cluster: str) -> Iterator[tuple[st
         if before.get("version") != after.get("version"):
             yield "BeforeWorkersUpgrade", after["version"]
             yield "AfterControlPlaneUpgrade", after["version"]
-    owner = scene.view.get("Cluster", cluster)
+    owner = context.view.get("Cluster", cluster)
     is_deleted = owner is not None and is_deleting(owner)
     if is_deleted and write.begins_deletion and write.kind in _DELETED:
         yield "BeforeClusterDelete", ""
@@ -54,12 +60,12 @@ def _hooks_before(scene: Scene, write: Write, cluster: str) -> Iterator[tuple[st
 _DELETED: Final = ("KubeadmControlPlane", "MachineDeployment", "DevCluster")
 
 
-def _uncalled_hooks(scene: Scene) -> Iterator[str]:
+def _uncalled_hooks(context: RuleContext) -> Iterator[str]:
     """In the end every hook that follows a step was called."""
-    extension = scene.world.extension
+    extension = context.world.extension
     if extension is None or extension.asked is None:
         return
-    clusters = {cluster["metadata"]["name"]: cluster for cluster in scene.view.all("Cluster")}
+    clusters = {cluster["metadata"]["name"]: cluster for cluster in context.view.all("Cluster")}
     for hook, owner, version in sorted(extension.allowed):
         follower = _FOLLOWERS.get(hook)
         if follower and owner in clusters and (follower, owner, version) not in extension.asked:
@@ -73,9 +79,9 @@ def _uncalled_hooks(scene: Scene) -> Iterator[str]:
             yield f"AfterControlPlaneInitialized was not called for Cluster {name}"
 
 
-def _updates(scene: Scene, write: Write) -> Iterator[str]:
+def _updates(context: RuleContext, write: Write) -> Iterator[str]:
     """An in-place update may only end after the extension has reported its completion."""
-    extension, old, new = scene.world.extension, write.old, write.new
+    extension, old, new = context.world.extension, write.old, write.new
     if extension is None or write.kind != "Machine" or old is None or new is None:
         return
     was, is_marked = (

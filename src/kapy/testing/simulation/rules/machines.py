@@ -10,7 +10,7 @@ from kapy.kube.int_or_percent import int_value
 from kapy.kube.version import parse_tolerant
 from kapy.testing.simulation.rules.rule import (
     Rule,
-    Scene,
+    RuleContext,
     Write,
     cluster_name_of,
     is_deleting,
@@ -23,56 +23,56 @@ RECENT: Final = 30.0
 """Seconds for which a former number of replicas excuses a creation that was decided before."""
 
 
-def _remember_replicas(scene: Scene, write: Write) -> None:
+def _remember_replicas(context: RuleContext, write: Write) -> None:
     if write.new is None or "replicas" not in write.new.get("spec", {}):
         return
     uid = write.new["metadata"]["uid"]
-    history = scene.memory.setdefault(("replicas", uid), [])
+    history = context.memory.setdefault(("replicas", uid), [])
     assert isinstance(history, list)
-    history.append((scene.world.now(), replicas_of(write.new)))
+    history.append((context.world.now(), replicas_of(write.new)))
 
 
-def largest_desired(scene: Scene, owner: Document) -> int:
+def largest_desired(context: RuleContext, owner: Document) -> int:
     """Return the largest number of replicas that is or was desired a moment ago."""
-    history = scene.memory.get(("replicas", owner["metadata"]["uid"]), [])
+    history = context.memory.get(("replicas", owner["metadata"]["uid"]), [])
     assert isinstance(history, list)
-    now = scene.world.now()
+    now = context.world.now()
     recent = [count for time, count in history if time >= now - RECENT]
     before = [count for time, count in history if time < now - RECENT][-1:]
     return int(max([*recent, *before, replicas_of(owner)]))
 
 
-def _one_for_each_slot(scene: Scene, write: Write) -> Iterator[str]:
-    _remember_replicas(scene, write)
+def _one_for_each_slot(context: RuleContext, write: Write) -> Iterator[str]:
+    _remember_replicas(context, write)
     if write.kind == "DevMachine" and write.is_new:
-        yield from _one_for_each_instance(scene, write)
+        yield from _one_for_each_instance(context, write)
     if write.kind != "Machine" or not write.is_new:
         return
     machine = write.document
-    if (owner := scene.owner(machine, "MachineSet")) is not None:
-        count = sum(not is_deleting(sibling) for sibling in scene.owned("Machine", owner))
-        if count > (most := largest_desired(scene, owner)):
+    if (owner := context.owner(machine, "MachineSet")) is not None:
+        count = sum(not is_deleting(sibling) for sibling in context.owned("Machine", owner))
+        if count > (most := largest_desired(context, owner)):
             name = owner["metadata"]["name"]
             yield f"MachineSet {name} has {count} Machines where {most} are desired"
-    if (owner := scene.owner(machine, "KubeadmControlPlane")) is not None:
-        count = len(scene.owned("Machine", owner))
-        if count > (most := largest_desired(scene, owner) + _surge(owner)):
+    if (owner := context.owner(machine, "KubeadmControlPlane")) is not None:
+        count = len(context.owned("Machine", owner))
+        if count > (most := largest_desired(context, owner) + _surge(owner)):
             name = owner["metadata"]["name"]
             yield f"KubeadmControlPlane {name} has {count} Machines, more than {most}"
 
 
-def _one_for_each_instance(scene: Scene, write: Write) -> Iterator[str]:
+def _one_for_each_instance(context: RuleContext, write: Write) -> Iterator[str]:
     """A pool has no more machines of one version than are desired."""
-    owner = scene.owner(write.document, "DevMachinePool")
-    pool = None if owner is None else scene.owner(owner, "MachinePool")
+    owner = context.owner(write.document, "DevMachinePool")
+    pool = None if owner is None else context.owner(owner, "MachinePool")
     if owner is None or pool is None:
         return
     mine = _pool_version(write.document)
     alike = [
-        machine for machine in scene.owned("DevMachine", owner) if _pool_version(machine) == mine
+        machine for machine in context.owned("DevMachine", owner) if _pool_version(machine) == mine
     ]
     count = sum(not is_deleting(machine) for machine in alike)
-    if count > (most := largest_desired(scene, pool)):
+    if count > (most := largest_desired(context, pool)):
         name = pool["metadata"]["name"]
         yield f"MachinePool {name} has {count} machines of {mine}, more than {most}"
 
@@ -81,16 +81,16 @@ def _pool_version(machine: Document) -> str:
     return str((machine["metadata"].get("annotations") or {}).get(_POOL_VERSION, ""))
 
 
-def _one_set_for_each_template(scene: Scene, write: Write) -> Iterator[str]:
+def _one_set_for_each_template(context: RuleContext, write: Write) -> Iterator[str]:
     """Two MachineSets of one MachineDeployment must differ in template and selector; otherwise each
     would treat the other's Machines as its own."""
     if write.kind != "MachineSet" or not write.is_new:
         return
-    deployment = scene.owner(write.document, "MachineDeployment")
+    deployment = context.owner(write.document, "MachineDeployment")
     if deployment is None or (deployment["spec"].get("rollout") or {}).get("after"):
         return
     mine = write.document
-    for other in scene.owned("MachineSet", deployment):
+    for other in context.owned("MachineSet", deployment):
         if other["metadata"]["name"] == write.name:
             continue
         title = f"MachineSets {other['metadata']['name']} and {write.name}"
@@ -117,28 +117,28 @@ def _limit(deployment: Document, name: str, default: int, *, up: bool) -> int:
     return -(-share // 100) if up else share // 100
 
 
-def _rollout_limits(scene: Scene, write: Write) -> Iterator[str]:
+def _rollout_limits(context: RuleContext, write: Write) -> Iterator[str]:
     if write.kind != "Machine":
         return
-    machine_set = scene.owner(write.document, "MachineSet")
-    deployment = None if machine_set is None else scene.owner(machine_set, "MachineDeployment")
+    machine_set = context.owner(write.document, "MachineSet")
+    deployment = None if machine_set is None else context.owner(machine_set, "MachineDeployment")
     if deployment is None or is_deleting(deployment):
         return
     machines = [
         machine
-        for each in scene.owned("MachineSet", deployment)
-        for machine in scene.owned("Machine", each)
+        for each in context.owned("MachineSet", deployment)
+        for machine in context.owned("Machine", each)
         if not is_deleting(machine)
     ]
     name = deployment["metadata"]["name"]
     if write.is_new:
-        most = largest_desired(scene, deployment) + _limit(deployment, "maxSurge", 1, up=True)
+        most = largest_desired(context, deployment) + _limit(deployment, "maxSurge", 1, up=True)
         if len(machines) > most:
             yield f"MachineDeployment {name} has {len(machines)} Machines, more than {most}"
     if write.begins_deletion and write.old is not None and _counts(write.old):
         least = replicas_of(deployment) - _limit(deployment, "maxUnavailable", 0, up=False)
         available = sum(is_true(machine, "Available") for machine in machines)
-        if available < least and write.name not in _victims(scene):
+        if available < least and write.name not in _victims(context):
             yield (
                 f"MachineDeployment {name} has {available} available Machines, less than {least},"
                 f" after the deletion of {write.name}"
@@ -152,23 +152,23 @@ def _counts(machine: Document) -> bool:
     return is_true(machine, "Available") and not is_unhealthy
 
 
-def _victims(scene: Scene) -> set[str]:
+def _victims(context: RuleContext) -> set[str]:
     """Return the Machines that the user deletes."""
     return {
         str(step["object"]).partition("/")[2]
-        for step in scene.world.trace.steps
+        for step in context.world.trace.steps
         if step["what"] == "user" and step["does"] == "delete"
     }
 
 
-def _version_skew(scene: Scene, write: Write) -> Iterator[str]:
+def _version_skew(context: RuleContext, write: Write) -> Iterator[str]:
     machine = write.document
     if write.kind != "Machine" or not write.is_new or "version" not in machine["spec"]:
         return  # Machines of a pool have no version
     cluster = cluster_name_of(machine)
     others = [
         _minor(other)
-        for other in scene.view.machines(control_plane=True)
+        for other in context.view.machines(control_plane=True)
         if cluster_name_of(other) == cluster and other is not machine
     ]
     if not others:

@@ -11,7 +11,13 @@ from kapy.apiserver.verbs.disruption_budgets import BUDGETS, selects
 from kapy.kube import Document
 from kapy.kube.names import CONFIG_MAPS, NODES
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
-from kapy.testing.simulation.rules.rule import Rule, Scene, Write, cluster_name_of, is_deleting
+from kapy.testing.simulation.rules.rule import (
+    Rule,
+    RuleContext,
+    Write,
+    cluster_name_of,
+    is_deleting,
+)
 from kapy.testing.simulation.user import condition_of, is_true
 
 PAUSE_GRACE: Final = 130.0
@@ -46,13 +52,13 @@ def _is_on_a_node(workload: WorkloadCluster, pod: Document) -> bool:
     return bool(node) and workload.objects.get(NODES, "", node) is not None
 
 
-def _running_pods(scene: Scene, write: Write) -> Iterator[str]:
+def _running_pods(context: RuleContext, write: Write) -> Iterator[str]:
     """The machine of a Node goes after the Pods that a budget protects."""
     if write.kind != "DevMachine" or not write.begins_deletion:
         return
-    workload = scene.workload_of(write.document)
+    workload = context.workload_of(write.document)
     table = None if workload is None else workload.server.store.peek(BUDGETS)
-    cluster = scene.view.get("Cluster", cluster_name_of(write.document))
+    cluster = context.view.get("Cluster", cluster_name_of(write.document))
     if workload is None or table is None or cluster is None or is_deleting(cluster):
         return
     pods = workload.server.store.peek("pods")
@@ -63,17 +69,17 @@ def _running_pods(scene: Scene, write: Write) -> Iterator[str]:
             yield f"DevMachine {write.name} goes with Pod {pod['metadata']['name']} on its Node"
 
 
-def _pause(scene: Scene, write: Write) -> Iterator[str]:
+def _pause(context: RuleContext, write: Write) -> Iterator[str]:
     if write.kind == "Cluster" and write.new is not None:
         slot = ("pause", write.new["metadata"]["uid"])
         if not write.new["spec"].get("paused"):
-            scene.memory.pop(slot, None)
+            context.memory.pop(slot, None)
         else:
-            scene.memory.setdefault(slot, scene.world.now())
+            context.memory.setdefault(slot, context.world.now())
         return
-    cluster = scene.view.get("Cluster", cluster_name_of(write.document))
-    since = None if cluster is None else scene.memory.get(("pause", cluster["metadata"]["uid"]))
-    if not isinstance(since, float) or scene.world.now() < since + PAUSE_GRACE:
+    cluster = context.view.get("Cluster", cluster_name_of(write.document))
+    since = None if cluster is None else context.memory.get(("pause", cluster["metadata"]["uid"]))
+    if not isinstance(since, float) or context.world.now() < since + PAUSE_GRACE:
         return
     title, old, new = f"{write.kind} {write.name}", write.old, write.new
     if write.kind in _MADE and (new is None or old is None):
@@ -81,19 +87,19 @@ def _pause(scene: Scene, write: Write) -> Iterator[str]:
     elif write.kind in _MADE[1:] and write.begins_deletion:  # Machines are deleted by the user
         yield f"the deletion of {title} began in a pause"
     elif write.kind == "MachineSet" and old is not None and new is not None:
-        is_changed = old["spec"] != new["spec"] and not scene.is_by_user(write)
+        is_changed = old["spec"] != new["spec"] and not context.is_by_user(write)
         yield from [f"{title} was changed in a pause"] if is_changed else ()
 
 
 _MADE: Final = ("Machine", "MachineSet", "DevMachine", "KubeadmConfig")
 
 
-def _remediation(scene: Scene, write: Write) -> Iterator[str]:
+def _remediation(context: RuleContext, write: Write) -> Iterator[str]:
     """No more Machines are remediated than a MachineHealthCheck allows."""
     if write.kind != "Machine" or not write.begins_deletion or not _is_unhealthy(write.document):
         return
     labels = (write.document["metadata"].get("labels") or {}).items()
-    for check in scene.view.all("MachineHealthCheck"):
+    for check in context.view.all("MachineHealthCheck"):
         wanted = (check["spec"].get("selector") or {}).get("matchLabels") or {}
         trigger = (check["spec"].get("remediation") or {}).get("triggerIf") or {}
         limit = trigger.get("unhealthyLessThanOrEqualTo")
@@ -101,21 +107,21 @@ def _remediation(scene: Scene, write: Write) -> Iterator[str]:
             continue
         machines = [
             machine
-            for machine in scene.view.all("Machine")
+            for machine in context.view.all("Machine")
             if wanted.items() <= (machine["metadata"].get("labels") or {}).items()
         ]
-        count = sum(_is_failing(scene, machine) for machine in machines)
+        count = sum(_is_failing(context, machine) for machine in machines)
         if count > limit:
             name = check["metadata"]["name"]
             yield f"Machine {write.name} goes while {count} are unhealthy; {name} allows {limit}"
 
 
-def _patience(scene: Scene, write: Write) -> Iterator[str]:
+def _patience(context: RuleContext, write: Write) -> Iterator[str]:
     """A Machine is given up when it has failed for as long as its health check allows."""
-    name, now = write.name, scene.world.now()
+    name, now = write.name, context.world.now()
     if write.kind != "Machine" or write.new is None:
         return
-    created = scene.memory.setdefault(("created", write.new["metadata"]["uid"]), now)
+    created = context.memory.setdefault(("created", write.new["metadata"]["uid"]), now)
     condition = condition_of(write.new, "HealthCheckSucceeded")
     if write.old is None or not _is_unhealthy(write.new) or _is_unhealthy(write.old):
         return
@@ -123,10 +129,10 @@ def _patience(scene: Scene, write: Write) -> Iterator[str]:
     assert condition is not None
     begins = {
         "NodeStartupTimeout": (created, "nodeStartupTimeoutSeconds"),
-        "UnhealthyNode": (scene.world.broken_nodes.get(name), "unhealthyNodeConditions"),
+        "UnhealthyNode": (context.world.broken_nodes.get(name), "unhealthyNodeConditions"),
     }
     since, field = begins.get(condition["reason"], (None, ""))
-    least = min(_timeouts(scene, field), default=0)
+    least = min(_timeouts(context, field), default=0)
     if since is None or not least:
         return
     if (seconds := now - since + 1.0) < least:  # times have whole seconds
@@ -135,8 +141,8 @@ def _patience(scene: Scene, write: Write) -> Iterator[str]:
         yield f"Machine {name} was given up after {seconds:.0f} s instead of {least}"
 
 
-def _timeouts(scene: Scene, field: str) -> Iterator[int]:
-    for check in scene.view.all("MachineHealthCheck"):
+def _timeouts(context: RuleContext, field: str) -> Iterator[int]:
+    for check in context.view.all("MachineHealthCheck"):
         value = check["spec"]["checks"].get(field)
         if isinstance(value, int):
             yield value
@@ -149,27 +155,27 @@ def _is_unhealthy(machine: Document) -> bool:
     return condition is not None and condition["status"] == "False"
 
 
-def _is_failing(scene: Scene, machine: Document) -> bool:
+def _is_failing(context: RuleContext, machine: Document) -> bool:
     """Return whether a Machine is unhealthy, and its Node has not become ready meanwhile.
 
     Its condition may be older: the API server may refuse writes for a minute.
     """
-    workload = scene.workload_of(machine)
+    workload = context.workload_of(machine)
     name = ((machine.get("status") or {}).get("nodeRef") or {}).get("name", "")
     node = None if workload is None else workload.objects.get(NODES, "", name)
     return _is_unhealthy(machine) and (node is None or not is_true(node, "Ready"))
 
 
-def _locks(scene: Scene) -> Iterator[str]:
+def _locks(context: RuleContext) -> Iterator[str]:
     """In the end a lock is held only by a Machine that exists, and that alone has boot data."""
-    for lock in scene.world.documents(CONFIG_MAPS):
+    for lock in context.world.documents(CONFIG_MAPS):
         cluster = cluster_name_of(lock)
         if not lock["metadata"]["name"].endswith(_LOCK) or not cluster:
             continue
         holder = json.loads(lock["data"]["lock-information"])["machineName"]
-        if scene.view.get("Machine", holder) is None:
+        if context.view.get("Machine", holder) is None:
             yield f"Machine {holder}, which is gone, holds the init lock of {cluster}"
-        for machine in scene.view.all("Machine"):
+        for machine in context.view.all("Machine"):
             name = machine["metadata"]["name"]
             if (
                 cluster_name_of(machine) == cluster

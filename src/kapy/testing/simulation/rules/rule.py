@@ -66,7 +66,7 @@ class Write:
         return self.new is None or is_deleting(self.new)
 
 
-class Scene:
+class RuleContext:
     """The input of a rule. memory: what a rule keeps, by its own keys. lost_machines: the names of
     those whose objects a restore has lost."""
 
@@ -117,7 +117,7 @@ class Scene:
         ]
 
 
-Check = Callable[[Scene, Write], Iterable[str]]
+Check = Callable[[RuleContext, Write], Iterable[str]]
 """Checks one write; yields violations."""
 
 
@@ -128,7 +128,7 @@ class Rule:
     name: str
     text: str
     check: Check | None = None
-    final: Callable[[Scene], Iterable[str]] | None = None
+    final: Callable[[RuleContext], Iterable[str]] | None = None
 
 
 def is_deleting(document: Document) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kapy.testing.simulation.rules.rule import Rule, Scene, Write, is_deleting
+from kapy.testing.simulation.rules.rule import Rule, RuleContext, Write, is_deleting
 from kapy.testing.simulation.user import condition_of, is_true
 
 _EXPLAINED: Final = ("Available", "Ready", "InfrastructureReady", "BootstrapConfigReady")
@@ -23,7 +23,7 @@ _KINDS: Final = (
 )
 
 
-def _reasons(_: Scene, write: Write) -> Iterator[str]:
+def _reasons(_: RuleContext, write: Write) -> Iterator[str]:
     if write.new is None:
         return
     for condition in (write.new.get("status") or {}).get("conditions") or ():
@@ -39,13 +39,13 @@ def _reasons(_: Scene, write: Write) -> Iterator[str]:
             yield f"{title} is {condition['status']} and does not tell why"
 
 
-def _own_wait(scene: Scene, write: Write) -> Iterator[str]:
+def _own_wait(context: RuleContext, write: Write) -> Iterator[str]:
     """A Machine does not say that it waits for a providerID that it has.
 
     With faults another process may say so for a moment, as it has not seen the providerID yet.
     """
     old, new = write.old, write.new
-    if write.kind != "Machine" or old is None or new is None or scene.world.is_disturbed:
+    if write.kind != "Machine" or old is None or new is None or context.world.is_disturbed:
         return
     if not old["spec"].get("providerID") or old.get("status") == new.get("status"):
         return  # the status follows the spec
@@ -55,12 +55,12 @@ def _own_wait(scene: Scene, write: Write) -> Iterator[str]:
         yield f"Machine {write.name} has a providerID and says: {message}"
 
 
-def _waits(scene: Scene) -> Iterator[str]:
+def _waits(context: RuleContext) -> Iterator[str]:
     """In the end of a scenario whose clusters are available nothing is said to be waited for."""
-    if not all(is_true(cluster, "Available") for cluster in scene.view.all("Cluster")):
+    if not all(is_true(cluster, "Available") for cluster in context.view.all("Cluster")):
         return
     for kind in _KINDS:
-        for document in scene.view.all(kind):
+        for document in context.view.all(kind):
             if is_deleting(document):
                 continue
             for condition in (document.get("status") or {}).get("conditions") or ():

@@ -15,7 +15,7 @@ FACTS = {
     "user": "0",
     "kernel": "Linux",
     "architecture": "x86_64",
-    "system": "Paper Linux 1",
+    "system": "Simulated Linux 1",
     "init": "systemd",
     "controllers": "cpuset cpu io memory pids",
     "cpus": "4",

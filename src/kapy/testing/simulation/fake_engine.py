@@ -1,4 +1,4 @@
-"""A container engine of paper, for controllers on virtual time."""
+"""A fake container engine for controllers on virtual time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DONE = CommandResult(0, "", "")
 
 
 @dataclass
-class PaperContainer:
+class FakeContainer:
     """One container. files: by path; ran: commands that were run in it, but for questions.
     logged: entries of the boot data whose commands write to the boot log."""
 
@@ -46,13 +46,13 @@ class PaperContainer:
     logged: list[str] = field(default_factory=list)
 
 
-class PaperEngine(MemoryEngine[PaperContainer]):
+class FakeEngine(MemoryEngine[FakeContainer]):
     """images: in the engine; registry: what can be pulled. failing: results of commands by a part
     of them. output_of_systemd: of a container once it has booted;
     early: commands that were run in one before. on_command: called before a command runs."""
 
     def __init__(self) -> None:
-        super().__init__("unix:///paper.sock")
+        super().__init__("unix:///fake.sock")
         self.images: set[str] = set()
         self.registry: set[str] = set()
         self.failing: dict[str, CommandResult] = {}
@@ -80,7 +80,7 @@ class PaperEngine(MemoryEngine[PaperContainer]):
             labels=labels,
             addresses={"kind": (f"172.18.0.{self._count}", "")},
         )
-        self.made[name] = PaperContainer({}, record)
+        self.made[name] = FakeContainer({}, record)
 
     def relabel(self, name: str, *, image: str) -> None:
         """Tell another name of a container's image."""
@@ -121,7 +121,7 @@ class PaperEngine(MemoryEngine[PaperContainer]):
                 f"create container {name}", 404, f"No such image: {config['Image']}"
             )
         record = self.new_record(name, config, image=config["Image"])
-        self.made[name] = PaperContainer(config, record, files=dict(self.initial_files))
+        self.made[name] = FakeContainer(config, record, files=dict(self.initial_files))
         self.diary.append(f"create {name}")
         return record.id
 
@@ -205,7 +205,7 @@ class PaperEngine(MemoryEngine[PaperContainer]):
         return await self._carry_out(result, command, content)
 
     async def _carry_out(
-        self, result: PaperContainer, command: Sequence[str], content: bytes
+        self, result: FakeContainer, command: Sequence[str], content: bytes
     ) -> CommandResult:
         if command[0] == "ctr":
             result.images.append(content)

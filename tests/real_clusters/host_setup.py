@@ -39,7 +39,7 @@ LONG = 2 * PATIENCE
 KEY = asyncssh.generate_private_key("ssh-ed25519")
 
 
-class Scene:
+class Setup:
     """A plane, an engine, and hosts."""
 
     def __init__(self, plane: RunningPlane, engine: Engine, addresses: Mapping[str, str]) -> None:
@@ -150,7 +150,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(folder: Path, names: list[str]) -> AsyncIterator[Scene]:
+async def setup(folder: Path, names: list[str]) -> AsyncIterator[Setup]:
     """A plane with hosts that are free. Those whose names begin with cp have the label role=cp."""
     async with container_engine(folder) as engine:
         addresses = await start_hosts(engine, names, public_key())
@@ -167,12 +167,12 @@ def public_key() -> str:
 @asynccontextmanager
 async def plane_of_hosts(
     engine: Engine, addresses: Mapping[str, str], specs: Mapping[str, Document]
-) -> AsyncIterator[Scene]:
+) -> AsyncIterator[Setup]:
     """A plane with hosts that are free. specs: by name, how each Host is reached."""
     settings = Settings(serving=Serving(), inventory=True, providers=(PROVIDER,))
     async with management_plane(settings, clock=system_clock) as running:
         plane = RunningPlane(running)
-        hosts = Scene(plane, engine, addresses)
+        hosts = Setup(plane, engine, addresses)
         data = {"ssh-privatekey": b64encode(KEY.export_private_key()).decode()}
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": named("key"), "data": data}
         await plane.apply(

@@ -1,9 +1,9 @@
-"""A cloud on paper, for tests, and to begin with: its machines run as soon as they are made."""
+"""A fake cloud, for tests, and to begin with: its machines run as soon as they are made."""
 
-from @module@.cloud import Network, Server
+from nimbus.cloud import Network, Server
 
 
-class PaperCloud:
+class FakeCloud:
     """Networks and machines in the memory of this process."""
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """Hosts in memory behind one SSH server, a host for each address 127.x.y.z: for benchmarks.
 
-`python -m hosts_on_paper.ssh_server` prints the port, and the private key that is accepted.
+`python -m simulated_hosts.ssh_server` prints the port, and the private key that is accepted.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 import asyncssh
 
-from hosts_on_paper.memory_hosts import MemoryHost
 from kapy._aio.clock import system_clock
+from simulated_hosts.memory_hosts import MemoryHost
 
 HOSTS: dict[str, MemoryHost] = {}
 USER_KEY = asyncssh.generate_private_key("ssh-ed25519")

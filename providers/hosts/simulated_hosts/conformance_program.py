@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from kapy_hosts import provider
 from kapy_hosts.kinds import Host, HostMachine
 
-from hosts_on_paper.memory_hosts import MemoryDialer, MemoryHost
 from kapy.client import AlreadyExists, ApiError
 from kapy.kube.names import SECRETS
 from kapy.sdk import Document, Key, Runtime
+from simulated_hosts.memory_hosts import MemoryDialer, MemoryHost
 
 HOSTS = 6
 

@@ -54,7 +54,7 @@ NAMESPACES: Final = Resource("", "v1", "namespaces", "Namespace", namespaced=Fal
 STARTING: Final = 120.0
 
 
-class Farm:
+class Fleet:
     """A running plane. `do` runs a coroutine on its event loop."""
 
     def __init__(self, plane: ManagementPlane) -> None:
@@ -74,9 +74,9 @@ class Farm:
         return f"{self.plane.kubeconfig.server}{path}"
 
     def write_kubeconfig(self, path: Path) -> None:
-        """Write the administrator's kubeconfig, with the context `farm`."""
+        """Write the administrator's kubeconfig, with the context `fleet`."""
         assert self.plane.kubeconfig is not None
-        path.write_text(dump(with_context({}, "farm", self.plane.kubeconfig)))
+        path.write_text(dump(with_context({}, "fleet", self.plane.kubeconfig)))
 
     @property
     def url(self) -> str:
@@ -103,19 +103,19 @@ class Farm:
 
 
 @contextmanager
-def run_farm(herd: int = HERD) -> Iterator[Farm]:
+def run_fleet(herd: int = HERD) -> Iterator[Fleet]:
     """Run a plane in a thread while the context is open, with its clusters in their states. herd:
     how many of them are paused."""
-    started: list[Farm | BaseException] = []
+    started: list[Fleet | BaseException] = []
     ready = threading.Event()
 
     async def main() -> None:
         async with _plane() as plane:
             await _fill(plane, herd)
-            farm = Farm(plane)
-            started.append(farm)
+            fleet = Fleet(plane)
+            started.append(fleet)
             ready.set()
-            await farm.stopped.wait()
+            await fleet.stopped.wait()
 
     def run() -> None:
         try:
@@ -125,16 +125,16 @@ def run_farm(herd: int = HERD) -> Iterator[Farm]:
         finally:
             ready.set()
 
-    thread = threading.Thread(target=run, name="farm")
+    thread = threading.Thread(target=run, name="fleet")
     thread.start()
     assert ready.wait(STARTING)
-    farm = started[0]
-    if isinstance(farm, BaseException):
-        raise farm
+    fleet = started[0]
+    if isinstance(fleet, BaseException):
+        raise fleet
     try:
-        yield farm
+        yield fleet
     finally:
-        farm.stop()
+        fleet.stop()
         thread.join(STARTING)
 
 

@@ -26,7 +26,7 @@ FINALIZER = "paper.example.dev/letterhead"
 
 
 @dataclass
-class Scene:
+class Setup:
     bench: ProviderBench
     boot: PaperBoot
 
@@ -37,13 +37,13 @@ class Scene:
 
 
 @asynccontextmanager
-async def bootstrap_scene() -> AsyncIterator[Scene]:
+async def bootstrap_setup() -> AsyncIterator[Setup]:
     """Run a provider of boot data at a management cluster."""
     async with provider_bench([RESOURCE]) as bench:
         boot = PaperBoot()
         add_bootstrap(bench.runtime, PaperConfig, boot)
         async with bench.running():
-            yield Scene(bench, boot)
+            yield Setup(bench, boot)
 
 
 async def machine(bench: ProviderBench, name: str, *, control_plane: bool = False) -> Document:

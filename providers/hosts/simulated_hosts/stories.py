@@ -11,16 +11,16 @@ from typing import Any
 from kapy_hosts import PROVIDER, provider
 from kapy_hosts.kinds import Host, HostMachine
 
-from hosts_on_paper.memory_hosts import MemoryDialer, MemoryHost
 from kapy.sdk import Runtime, conditions
 from kapy.testing import RunningPlane, plane
+from simulated_hosts.memory_hosts import MemoryDialer, MemoryHost
 
 API = "infrastructure.cluster.x-k8s.io/v1alpha1"
 BOOT_DATA = b"#cloud-config\nruncmd:\n- kubeadm join --config /run/kubeadm/join.yaml\n"
 
 
 @dataclass
-class Scene:
+class Setup:
     """One plane, and the hosts that it reaches. version, boot_data: of its machines."""
 
     plane: RunningPlane
@@ -107,7 +107,7 @@ def message(obj: Host | HostMachine, type_: str) -> str:
 
 
 @asynccontextmanager
-async def scene(dialer: MemoryDialer | None = None, cluster: dict[str, Any] | None = None) -> AsyncIterator[Scene]:
+async def setup(dialer: MemoryDialer | None = None, cluster: dict[str, Any] | None = None) -> AsyncIterator[Setup]:
     """A plane with the Cluster `blue`. cluster: the spec of its HostCluster."""
     dialer = dialer or MemoryDialer()
     chosen: MemoryDialer = dialer
@@ -119,4 +119,4 @@ async def scene(dialer: MemoryDialer | None = None, cluster: dict[str, Any] | No
     on_paper = replace(PROVIDER, add_to=add_to)
     async with plane(providers=[on_paper]) as running:
         await running.apply(cluster_documents(cluster))
-        yield Scene(running, dialer)
+        yield Setup(running, dialer)

@@ -29,7 +29,7 @@ from kapy.providers.docker.node_images import node_image
 from kapy.remote.cluster_cache import ClusterCache
 from kapy.sdk.workload_clusters import WorkloadClusters
 from kapy.testing.provider_bench import NAMESPACE, ProviderBench, key, provider_bench
-from kapy.testing.simulation.paper_engine import PaperEngine
+from kapy.testing.simulation.fake_engine import FakeEngine
 from tests.remote.workload_clusters import secret
 from tests.testing.conformance.behaviour.providers import template_of
 
@@ -92,11 +92,11 @@ DOCKER = Kinds(
 
 
 @dataclass
-class Stage:
+class Setup:
     """The environment of a test."""
 
     bench: ProviderBench
-    engine: PaperEngine
+    engine: FakeEngine
     kinds: Kinds
     workload: Server
     host: Host | None = None
@@ -185,39 +185,39 @@ class Stage:
 async def playing(
     kinds: Kinds = DEV,
     *,
-    engine: PaperEngine | None = None,
-    follow: Callable[[Stage], AbstractAsyncContextManager[None]] | None = None,
-) -> AsyncIterator[Stage]:
-    """A stage whose controllers run. follow: runs them, and may end them, too."""
+    engine: FakeEngine | None = None,
+    follow: Callable[[Setup], AbstractAsyncContextManager[None]] | None = None,
+) -> AsyncIterator[Setup]:
+    """A setup whose controllers run. follow: runs them, and may end them, too."""
     resources = [
         resource
         for family in (DEV, DOCKER)
         for resource in (family.cluster, family.machine, family.pool, template_of(family.machine))
     ]
     async with provider_bench(resources) as bench:
-        engine = engine or PaperEngine()
+        engine = engine or FakeEngine()
         engine.images |= {NODE_IMAGE, BALANCER_IMAGE}
         workload = Server.open(None, clock=bench.clock)
-        stage = Stage(bench, engine, kinds, workload)
+        setup = Setup(bench, engine, kinds, workload)
         try:
-            async with (follow or controllers)(stage):
-                yield stage
+            async with (follow or controllers)(setup):
+                yield setup
         finally:
             workload.close()
 
 
 @asynccontextmanager
-async def controllers(stage: Stage) -> AsyncIterator[None]:
+async def controllers(setup: Setup) -> AsyncIterator[None]:
     """The controllers of one program."""
 
     def dial(_: Kubeconfig) -> Transport:
-        return stage.workload.transport(ADMIN)
+        return setup.workload.transport(ADMIN)
 
-    runtime = stage.bench.runtime
+    runtime = setup.bench.runtime
     connections = ClusterCache(runtime, dial=dial)
-    host = stage.host = Host(lambda: stage.engine, {})
+    host = setup.host = Host(lambda: setup.engine, {})
     services = add_to(runtime, WorkloadClusters(runtime, connections), host)
-    async with stage.bench.running(), run_services(connections=connections.run, **services):
+    async with setup.bench.running(), run_services(connections=connections.run, **services):
         await asyncio.sleep(0)
         yield
 

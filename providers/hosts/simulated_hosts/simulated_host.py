@@ -113,7 +113,7 @@ esac
 
 
 @dataclass
-class PaperHost:
+class SimulatedHost:
     """One host. silent: it does not answer. cuts: commands after which the connection is lost, by
     number; True: before the command has run."""
 
@@ -148,7 +148,7 @@ class PaperHost:
         for name in _FAKED:
             (root / "bin" / name).symlink_to("fake")
         for path, text in {
-            "etc/os-release": 'PRETTY_NAME="Paper Linux 1"\n',
+            "etc/os-release": 'PRETTY_NAME="Simulated Linux 1"\n',
             "proc/meminfo": "MemTotal: 4096000 kB\n",
             "proc/swaps": "Filename\n",
             "proc/mounts": "",
@@ -214,10 +214,10 @@ class PaperHost:
         return result.getvalue()
 
 
-class PaperShell:
-    """A shell on a host on paper, without a network."""
+class SimulatedShell:
+    """A shell on a simulated host, without a network."""
 
-    def __init__(self, host: PaperHost) -> None:
+    def __init__(self, host: SimulatedHost) -> None:
         self._host = host
         self.host_key = host.host_key
         self.jump_key = host.jump_key
@@ -239,12 +239,12 @@ class PaperShell:
 
 
 @dataclass
-class PaperDialer:
-    """Connects to hosts on paper, by address."""
+class SimulatedDialer:
+    """Connects to simulated hosts, by address."""
 
-    hosts: dict[str, PaperHost] = field(default_factory=dict)
+    hosts: dict[str, SimulatedHost] = field(default_factory=dict)
 
-    async def connect(self, target: Target) -> PaperShell:
+    async def connect(self, target: Target) -> SimulatedShell:
         host = self.hosts.get(target.address)
         if host is None:
             raise HostFailure("Refused", f"{target} refuses connections")
@@ -252,7 +252,7 @@ class PaperDialer:
             raise HostFailure("NoAnswer", f"{target} did not answer")
         if target.host_key and target.host_key != host.host_key:
             raise HostFailure("HostKeyChanged", f"{target} shows {host.host_key}")
-        return PaperShell(host)
+        return SimulatedShell(host)
 
     async def close(self) -> None:
         """Remove all hosts."""

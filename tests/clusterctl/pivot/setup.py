@@ -33,7 +33,7 @@ INITIALIZED: Final = {**AVAILABLE, "type": "ControlPlaneInitialized"}
 
 
 @dataclass
-class Scene:
+class Setup:
     """plane: the management cluster. itself: the workload cluster. said: what a pivot told."""
 
     plane: Client
@@ -77,7 +77,7 @@ async def _names(client: Client, resource: Resource) -> list[str]:
 
 
 @asynccontextmanager
-async def scene(folder: Path, *, kubelet: bool = True) -> AsyncIterator[Scene]:
+async def setup(folder: Path, *, kubelet: bool = True) -> AsyncIterator[Setup]:
     """Providers are installed in the management cluster, and nothing in the cluster itself."""
     releases = Releases(folder / "releases")
     providers = RequestedProviders({ProviderType.INFRASTRUCTURE: ["acme:v1.0.0"]})
@@ -98,7 +98,7 @@ async def scene(folder: Path, *, kubelet: bool = True) -> AsyncIterator[Scene]:
         tasks.append(group.create_task(_keep(plane, DEPLOYMENTS, _running)))
         if kubelet:
             tasks.append(group.create_task(_keep(itself, DEPLOYMENTS, _running)))
-        yield Scene(plane, itself, releases, folder)
+        yield Setup(plane, itself, releases, folder)
         for task in tasks:
             task.cancel()
 
