@@ -12,7 +12,9 @@ WIDE: Final = 10
 
 
 class Column(NamedTuple):
-    """One printer column. path: a JSONPath. type: string, integer, boolean or date."""
+    """A printer column of a CRD, which `kubectl get` shows. path: the JSONPath of the value. type:
+    string, integer, boolean or date.
+    """
 
     name: str
     path: str

@@ -113,7 +113,8 @@ def definition(
     labels: Mapping[str, str],
     short_names: Sequence[str] = (),
 ) -> Document:
-    """Return the CRD of any kind. versions: from `served_version`."""
+    """Return the CRD of any kind. versions: the versions of the kind, each from `served_version`.
+    """
     names: Document = {
         "kind": resource.kind,
         "listKind": f"{resource.kind}List",
@@ -149,8 +150,8 @@ def _version(kind: Kind, version: str, type_: type[Object], schema: Document) ->
 def served_version(
     type_: type[Object], schema: Document, shown: Sequence[Column] = (), *, stored: bool
 ) -> Document:
-    """Return one version of a kind for its CRD. schema: of the Struct. shown: the columns of
-    `kubectl get`.
+    """Return one version of a kind for its CRD. schema: the structural schema of its Struct. shown:
+    the columns of `kubectl get`.
     """
     return {
         "name": type_.RESOURCE.version,
@@ -163,7 +164,7 @@ def served_version(
 
 
 def has_status_subresource(kind: type[Object]) -> bool:
-    """Whether the CRD of a kind has the status subresource."""
+    """Return whether the CRD of a kind has the status subresource."""
     return bool(_fields(kind, "status")) or bool(getattr(kind, "STATUS_SUBRESOURCE", False))
 
 

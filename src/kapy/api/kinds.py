@@ -26,11 +26,11 @@ V1BETA1: Final = ("v1beta1",)
 
 
 class Kind(NamedTuple):
-    """One kind.
+    """An API kind: its group and name, its versions, and the module of its Struct.
 
-    module: below `kapy.api`; it has the stored version, from which `kapy.api.older` derives the
-    others. older: the older versions that are served, oldest first. deprecated: those versions that
-    a server warns about.
+    module: the name below `kapy.api` of the module with the stored version, from which
+    `kapy.api.older` derives the other versions. older: the older versions that are served, oldest
+    first. deprecated: the versions for which a server sends a warning.
     """
 
     group: str

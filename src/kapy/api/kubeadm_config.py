@@ -20,7 +20,7 @@ Command = Annotated[str, rules(min_length=1, max_length=10240)]
 
 
 def _commands(description: str) -> msgspec.Meta:
-    """Return the rules of a list of commands."""
+    """Return the rules of a field that holds a list of commands."""
     return rules(description, min_items=1, max_items=1000, x_kubernetes_list_type="atomic")
 
 

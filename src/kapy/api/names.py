@@ -19,7 +19,7 @@ SECRET_TYPE: Final = "cluster.x-k8s.io/secret"
 
 
 class Label:
-    """Label keys; `_PREFIX` and `_DOMAIN` are parts of keys."""
+    """Label keys. A constant that ends in `_PREFIX` or `_DOMAIN` is only a part of a key."""
 
     CLUSTERCTL_MOVE: Final = "clusterctl.cluster.x-k8s.io/move"
     CLUSTERCTL_MOVE_HIERARCHY: Final = "clusterctl.cluster.x-k8s.io/move-hierarchy"
@@ -43,7 +43,7 @@ class Label:
 
 
 class Annotation:
-    """Annotation keys; a `_PREFIX` is followed by `/` and a name."""
+    """Annotation keys. A constant that ends in `_PREFIX` is followed by `/` and a name."""
 
     PAUSED: Final = "cluster.x-k8s.io/paused"
     MANAGED_BY: Final = "cluster.x-k8s.io/managed-by"
@@ -134,7 +134,7 @@ class Finalizer:
 
 
 class ConditionType:
-    """Types of conditions."""
+    """The types of the conditions in `status.conditions`."""
 
     API_SERVER_POD_HEALTHY: Final = "APIServerPodHealthy"
     API_SERVER_PROVISIONED: Final = "APIServerProvisioned"
@@ -194,7 +194,7 @@ class ConditionType:
 
 
 class Reason:
-    """Reasons of conditions."""
+    """The reasons of the conditions in `status.conditions`."""
 
     APPLIED: Final = "Applied"
     AVAILABLE: Final = "Available"

@@ -8,7 +8,7 @@ from typing import Final
 
 
 class V1Beta1Type:
-    """Types of conditions."""
+    """The types of the conditions in `status.deprecated.v1beta1.conditions`."""
 
     API_SERVER_POD_HEALTHY: Final = "APIServerPodHealthy"
     AVAILABLE: Final = "Available"
@@ -49,7 +49,7 @@ class V1Beta1Type:
 
 
 class V1Beta1Reason:
-    """Reasons of conditions."""
+    """The reasons of the conditions in `status.deprecated.v1beta1.conditions`."""
 
     APPLY_FAILED: Final = "ApplyFailed"
     BOOTSTRAP_TEMPLATE_CLONING_FAILED: Final = "BootstrapTemplateCloningFailed"

@@ -46,9 +46,8 @@ def structural_schema(kind: type[msgspec.Struct]) -> Document:
 def structural_schemas(
     kinds: Iterable[type[msgspec.Struct]], descriptions: Descriptions | None = None
 ) -> list[Document]:
-    """Return the structural schema of each Struct, with every nested one inlined.
-
-    descriptions: of the newest versions, for Structs that inherit them.
+    """Return the structural schema of each Struct, with every nested one inlined. descriptions: the
+    descriptions of the newest versions, for Structs that inherit them.
     """
     kinds = list(kinds)
     printer = _Printer(descriptions or Descriptions(kinds))
@@ -56,7 +55,9 @@ def structural_schemas(
 
 
 class _Printer:
-    """Prints the schemas of types. descriptions: of Structs and their fields."""
+    """A converter of types to structural schemas. descriptions: the descriptions of Structs and
+    their fields.
+    """
 
     def __init__(self, descriptions: Descriptions) -> None:
         self._descriptions = descriptions

@@ -27,11 +27,11 @@ AFTER_EXPIRED: Final = "MachineDeployment spec.rolloutAfter expired"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference between a template and the desired one.
+    """The result of the comparison of a template with the desired one.
 
-    log_messages: with the paths of fields, for operators. condition_messages: for the condition
-    `UpToDate` of a Machine. eligible_for_in_place_update: a Machine could be updated without being
-    replaced.
+    log_messages: the differences with the paths of fields, for the log. condition_messages: the
+    differences for the condition `UpToDate` of a Machine. eligible_for_in_place_update: whether a
+    Machine could be updated without being replaced.
     """
 
     log_messages: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Difference:
 
 
 def difference(current: MachineTemplateSpec, desired: MachineTemplateSpec) -> Difference:
-    """Return the differences between `current` and `desired` that require other Machines."""
+    """Return the differences between `current` and `desired` that require new Machines."""
     have, want = current.spec, desired.spec
     result: list[tuple[str, str]] = []
     if have.version != want.version:
@@ -95,7 +95,7 @@ def _reference(
 
 
 class BadRevision(KapyError):
-    """A MachineDeployment or MachineSet has a revision annotation that is no number."""
+    """The revision annotation of a MachineDeployment or MachineSet is not a number."""
 
 
 def revision_of(owned: Object) -> int:

@@ -40,8 +40,8 @@ _PLAIN: Final = "/:@!$&'()*+,;=~"
 
 
 class BlockingApiTransport:
-    """A connection to one server as one user; call `close` at the end. max_bytes: maximum bytes of
-    an answer.
+    """A connection to one server as one user; call `close` at the end. max_bytes: the maximum size
+    of a response.
     """
 
     over_network = True

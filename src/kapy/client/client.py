@@ -1,11 +1,10 @@
-"""Reading and writing objects through a Transport.
+"""A client that reads and writes objects through a Transport.
 
-One class for both worlds: typed kinds (`Machine`) go in and come out as Structs, anything else is
-named by its `Resource` and travels as a document. Every failure is an `ApiError` or
-`Unreachable` of `kapy.kube.errors`.
-
-Retried here is only what surely was not executed (429 with Retry-After) or cannot do harm (a read
-answered 429 or 503 with Retry-After). Any other failure goes up: the controller backs off.
+It works with typed kinds and with documents: objects of a typed kind (`Machine`) are Structs; any
+other kind is named by its `Resource`, and its objects are documents. Every failure is an `ApiError`
+or `Unreachable` of `kapy.kube.errors`. The client retries only requests that surely were not
+executed (429 with Retry-After), and reads with a response 429 or 503 with Retry-After. Any other
+failure is raised: the controller backs off.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ MAX_RETRY_AFTER: Final = 60.0  # seconds of Retry-After that a caller is kept wa
 
 @dataclass(frozen=True, slots=True)
 class Listed(Generic[T]):
-    """A list at one resourceVersion."""
+    """The objects of a list response, and the resourceVersion of the list."""
 
     items: Sequence[T]
     resource_version: str
@@ -62,30 +61,30 @@ CREATED: Final = 201
 
 
 class History(Protocol):
-    """The resourceVersions that a cache knows."""
+    """The resourceVersions up to which a cache knows the changes of each resource."""
 
     def progress(self, resource: Resource) -> int:
         """Return the version up to which changes of a resource are known; 0 for none."""
         ...
 
     def go_back(self, resource: Resource) -> None:
-        """Expect lower versions of a resource."""
+        """Accept lower versions of a resource again, because the server was restored."""
         ...
 
 
 def _version_of(document: Document) -> int:
-    """Return the version of an answer, 0 if it has none."""
+    """Return the resourceVersion of a response, 0 if it has none."""
     return parse_digits((document.get("metadata") or {}).get("resourceVersion") or "") or 0
 
 
 class Client:
     """A reader and writer of one API server, as one field manager.
 
-    transport: the server. field_manager: sent as `fieldManager` with every write. observe: receives
-    every object that a write returned (the cache uses it, so that a writer never reads an older
-    state). newest: the cached object, or None. history: what the cache knows of versions. turns:
-    locks that serialize writers of the same object. log_write: is told of every write that
-    succeeded.
+    transport: the connection to the server. field_manager: sent as `fieldManager` with every write.
+    observe: receives every object that a write returned (the cache uses it, so that a writer never
+    reads an older state). newest: returns the cached object, or None. history: the versions that
+    the cache knows. turns: locks that serialize writers of the same object. log_write: called with
+    every write that succeeded.
     """
 
     def __init__(
@@ -134,7 +133,8 @@ class Client:
         fields: str = "",
         metadata: bool = False,
     ) -> Any:
-        """All matching objects (read in pages), "" = all namespaces; selectors as in kubectl.
+        """Return all matching objects (read in pages), "" = all namespaces; selectors as in
+        kubectl.
 
         metadata: only metadata is needed; servers that can then send PartialObjectMetadata.
         """
@@ -176,7 +176,9 @@ class Client:
         self, kind: Resource, document: Document, *, subresource: str = ""
     ) -> Document: ...
     async def update(self, kind: Any, document: Any = None, *, subresource: str = "") -> Any:
-        """Replace an object. Prefer `patch`: a Struct does not know all fields."""
+        """Replace an object. Prefer `patch`, because a Struct does not contain all fields of an
+        object.
+        """
         resource, body = _body(kind, document)
         metadata = body["metadata"]
         path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
@@ -227,7 +229,9 @@ class Client:
         subresource: str = "",
         dry_run: bool = False,
     ) -> Document:
-        """Server-side apply. Raises Conflict when another manager owns a field and not force."""
+        """Apply an object with server-side apply. Raises Conflict if another manager owns a field
+        and `force` is not set.
+        """
         metadata = document["metadata"]
         path = resource.path(metadata.get("namespace", ""), metadata["name"], subresource)
         query = {"force": "true"} if force else {}
@@ -296,9 +300,9 @@ class Client:
     async def raw(
         self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None
     ) -> Document:
-        """Send any request whose answer is one JSON document (discovery, version, subresources).
+        """Send any request whose response is one JSON document (discovery, version, subresources).
 
-        Writes are never retried here: an eviction's 429 is an answer, not an overload.
+        Writes are never retried here: an eviction's 429 is a result, not an overload.
         """
         headers = {} if body is None else _JSON
         request = Request(method, path, query or {}, headers, body)
@@ -391,7 +395,8 @@ def _document(reply: Reply) -> Document:
 
 
 def over_network(transport: Transport) -> bool:
-    """Whether a transport crosses a network (then reads are paged, and its peer is probed).
+    """Return whether a transport crosses a network (then reads are paged, and the server is
+    probed).
 
     Such transports have an attribute of this name; wrappers forward it.
     """
@@ -433,7 +438,8 @@ def _page(answer: Document) -> tuple[Sequence[Document], str]:
 
 
 def _deleted_object(key: Key, answer: Document) -> Document | None:
-    """The object that an observer receives for a deletion whose answer is only a Status."""
+    """Return the object that an observer receives for a deletion whose response is only a Status.
+    """
     uid = (answer.get("details") or {}).get("uid")
     if not uid:
         return None
@@ -442,7 +448,7 @@ def _deleted_object(key: Key, answer: Document) -> Document | None:
 
 
 def _retry_delay(request: Request, error: ApiError) -> float | None:
-    """Seconds after which the request can be repeated without executing it twice."""
+    """Return the seconds after which the request can be repeated without executing it twice."""
     if error.retry_after is None or error.retry_after > MAX_RETRY_AFTER:
         return None
     if isinstance(error, TooManyRequests):

@@ -31,7 +31,9 @@ class NoCredentials(Unreachable):
 
 
 class Credential(NamedTuple):
-    """A client's credential. expires: its expiry, None if unknown."""
+    """A client's credential: a bearer token, a client certificate with its key, or both. expires:
+    the time of its expiry, None if unknown.
+    """
 
     token: str = ""
     certificate: bytes = b""
@@ -41,8 +43,9 @@ class Credential(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExecPlugin:
-    """The command of an exec plugin. cluster: the server's details that it receives
-    (`provideClusterInfo`), or None. hint: how users install it."""
+    """The command of an exec plugin. cluster: the server's details that the plugin receives
+    (`provideClusterInfo`), or None. hint: the instructions for users to install the plugin.
+    """
 
     api_version: str
     command: str
@@ -53,7 +56,9 @@ class ExecPlugin:
 
 
 def plugin_of(exec_config: Document, cluster: Document) -> ExecPlugin:
-    """The exec plugin of a kubeconfig's user, for a cluster. Raises ValueError with the problem."""
+    """Return the exec plugin of a kubeconfig's user, for a cluster. Raises ValueError with the
+    problem.
+    """
     version = str(exec_config.get("apiVersion") or "")
     command = str(exec_config.get("command") or "")
     if version not in VERSIONS:

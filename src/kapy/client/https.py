@@ -1,7 +1,7 @@
 """The Transport over the network: HTTP/1.1 and TLS with aiohttp, with a connection pool.
 
-Answers have the same form as in process: JSON is decoded to a document, a watch is an async
-iterator of event documents. Every failure to get an answer is `Unreachable`.
+Responses have the same form as in process: JSON is decoded to a document, a watch is an async
+iterator of event documents. Every failure to get a response is `Unreachable`.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class ApiTransport:
             raise Unreachable(f"cannot reach {self.host}: its connections were renewed") from None
 
     async def probe(self, request: Request) -> Reply:
-        """The answer to a GET without a query, as a check of whether the server is alive.
+        """Return the response to a GET without a query, as a check of whether the server is alive.
 
         It has a kept connection of its own, so it costs a fraction of other requests.
         """
@@ -198,7 +198,7 @@ class ApiTransport:
             await asyncio.sleep(0)  # the event loop closes sockets in its next step
 
     async def _has_new_credential(self, refused: Credential) -> bool:
-        """Whether another credential than the refused one is available."""
+        """Return whether another credential than the refused one is available."""
         assert self._renewal is not None
         if self._renewal.may_read(refused):
             await self._renew(refused)
@@ -219,8 +219,11 @@ class ApiTransport:
             )
 
     async def _plugin_credential(self, renewal: Renewal) -> Credential:
-        """The plugin's credential. Concurrent callers share one run, and a caller that gives up
-        does not cancel it."""
+        """Return the credential from the exec plugin.
+
+        Concurrent callers share one run of the plugin, and a caller that gives up does not cancel
+        it.
+        """
         if self._reading is None:
             self._reading = asyncio.get_running_loop().run_in_executor(None, renewal.read)
         try:
@@ -251,7 +254,7 @@ class ApiTransport:
             self._headers["authorization"] = f"Basic {self._access.basic}"
 
     def _check_open(self) -> None:
-        """Raises Unreachable after `aclose`: a task may still have the transport then."""
+        """Raise Unreachable after `aclose`: a task may still have the transport then."""
         if self._is_closed:
             raise Unreachable(f"the connection to {self.host} was closed")
 
@@ -278,8 +281,10 @@ class ApiTransport:
         return URL(f"{address}?{urlencode(query)}" if query else address, encoded=True)
 
     def _with_watch_timeout(self, query: Mapping[str, str]) -> Mapping[str, str]:
-        """A watch that ends after 5 to 10 minutes, as in client-go: so a dead connection is
-        noticed, and not all watches reconnect at the same time."""
+        """Return the query of a watch with a timeout of 5 to 10 minutes, as in client-go.
+
+        A dead connection is thus noticed, and not all watches reconnect at the same time.
+        """
         if "timeoutSeconds" in query:
             return query
         return {**query, "timeoutSeconds": str(self._random.randint(300, 600))}
@@ -357,7 +362,7 @@ async def _chunks(host: str, response: aiohttp.ClientResponse) -> AsyncIterator[
 
 
 def _hang_up(response: aiohttp.ClientResponse) -> None:
-    """Close at once: TLS would wait for the other side's close message."""
+    """Close a response's connection at once: TLS would wait for the close message of the server."""
     connection = response.connection
     if connection is not None and connection.transport is not None:
         connection.transport.abort()
@@ -376,7 +381,7 @@ def _encode(body: Any) -> bytes | None:
 
 
 def _event(line: bytes) -> Document | None:
-    """The event in a line, None if the line is not a complete event."""
+    """Return the event in a line, None if the line is not a complete event."""
     try:
         result = decode_json(line)
     except BadJson:

@@ -17,12 +17,12 @@ _HOST, _PORT = "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"
 
 
 def is_in_cluster(environ: Mapping[str, str]) -> bool:
-    """Whether this process runs in a pod."""
+    """Return whether this process runs in a Pod of a cluster."""
     return bool(environ.get(_HOST) and environ.get(_PORT))
 
 
 def in_cluster(environ: Mapping[str, str], mounted: Path = SERVICE_ACCOUNT_FOLDER) -> Kubeconfig:
-    """The access of a Pod. Raises KubeconfigError."""
+    """Return the access of the Pod in which this process runs. Raises KubeconfigError."""
     host, port = environ[_HOST], environ[_PORT]
     try:
         authority = (mounted / "ca.crt").read_bytes()

@@ -26,8 +26,10 @@ class Interceptor:
         return await self.transport(request)
 
     async def probe(self, request: Request) -> Reply:
-        """A GET that only checks whether the server is alive; it is handled like other requests,
-        unless a subclass forwards it (`probe_of`)."""
+        """Send a GET that only checks whether the server is alive.
+
+        It is handled like other requests, unless a subclass forwards it (`probe_of`).
+        """
         return await self(request)
 
     async def aclose(self) -> None:
@@ -38,7 +40,7 @@ class Interceptor:
 
 
 def probe_of(transport: Transport) -> Transport:
-    """The cheapest liveness check of a transport."""
+    """Return the cheapest liveness check of a transport."""
     result: Transport = getattr(transport, "probe", transport)
     return result
 

@@ -64,7 +64,7 @@ class Kubeconfig:
 
 
 def parse(text: str | bytes, source: str = "kubeconfig", context: str = "") -> Kubeconfig:
-    """The access that a kubeconfig text describes in a context ("" is its current one).
+    """Return the access that a kubeconfig text describes in a context ("" is its current one).
 
     The text may be untrusted: references to files are refused, and its length is limited, because
     parsing YAML is slow.
@@ -75,7 +75,7 @@ def parse(text: str | bytes, source: str = "kubeconfig", context: str = "") -> K
 
 
 def document_of(text: str | bytes, source: str = "kubeconfig") -> Document:
-    """The kubeconfig document of a text; an empty text is an empty document."""
+    """Return the kubeconfig document of a text; an empty text is an empty document."""
     try:
         result = load(text, source)
     except YamlError as error:
@@ -100,7 +100,7 @@ def _named_entries(entries: Any, inner: str) -> bool:
 def access(
     document: Document, *, source: str = "kubeconfig", context: str = "", folder: Path | None = None
 ) -> Kubeconfig:
-    """The access that a document describes in a context ("" is its current one).
+    """Return the access that a document describes in a context ("" is its current one).
 
     folder: the base of relative file names; None refuses files (a Secret's kubeconfig must not make
     a controller read files).
@@ -154,7 +154,7 @@ def _basic(user: Document) -> str:
 
 
 def _impersonation_headers(user: Document) -> Iterator[tuple[str, str]]:
-    """The impersonation headers, as for kubectl's `--as`."""
+    """Return the impersonation headers, as for kubectl's `--as`."""
     for name, header in (("as", "Impersonate-User"), ("as-uid", "Impersonate-Uid")):
         if user.get(name):
             yield header, str(user[name])
@@ -175,7 +175,7 @@ def _parse_impersonation(user: Document, source: str) -> tuple[tuple[str, str], 
 
 
 def _plugin(user: Document, cluster: Document, files: _Files) -> ExecPlugin | None:
-    """The exec plugin of a user; a kubeconfig from a Secret may not have one."""
+    """Return the exec plugin of a user; a kubeconfig from a Secret may not have one."""
     user_exec = user.get("exec")
     if not user_exec:
         return None
@@ -190,8 +190,10 @@ def _plugin(user: Document, cluster: Document, files: _Files) -> ExecPlugin | No
 
 
 def _proxy(cluster: Document, source: str) -> str:
-    """The cluster's `proxy-url`. The error message does not quote it, because it may contain a
-    password."""
+    """Return the cluster's `proxy-url`.
+
+    The error message does not quote it, because it may contain a password.
+    """
     url = str(cluster.get("proxy-url") or "")
     if url and not url.startswith(PROXIES):
         schemes = ", ".join(PROXIES)
@@ -205,7 +207,7 @@ class _Files:
     folder: Path | None
 
     def bytes_of(self, entry: Mapping[str, Any], name: str) -> bytes:
-        """A PEM given in place (`<name>-data`, base64) or by file name."""
+        """Return a PEM given in place (`<name>-data`, base64) or by file name."""
         data = entry.get(f"{name}-data")
         if data:
             try:
@@ -215,11 +217,11 @@ class _Files:
         return self._read(entry, name)
 
     def text_of(self, entry: Mapping[str, Any], name: str) -> str:
-        """The text of a file, "" when none is named."""
+        """Return the text of a file, "" when none is named."""
         return self._read(entry, name).decode("utf-8", "replace").strip()
 
     def name_of(self, entry: Mapping[str, Any], name: str) -> str:
-        """The path of a file that is read again after renewals, "" if none is named."""
+        """Return the path of a file that is read again after renewals, "" if none is named."""
         path = entry.get(name)
         if not path or self.folder is None or entry.get(f"{name}-data"):
             return ""
@@ -253,7 +255,10 @@ def merge(documents: Sequence[Document]) -> Document:
 
 
 def with_context(document: Document, name: str, to: Kubeconfig) -> Document:
-    """`document` with cluster, user and context `name` (replaced where they are), made current."""
+    """Return `document` with cluster, user and context `name`, which becomes the current context.
+
+    Existing entries with this name are replaced.
+    """
     cluster: Document = {"server": to.server}
     if to.certificate_authority:
         cluster["certificate-authority-data"] = _encode(to.certificate_authority)
@@ -284,8 +289,8 @@ def with_context(document: Document, name: str, to: Kubeconfig) -> Document:
 
 
 def without_context(document: Document, name: str) -> Document:
-    """`document` without cluster, user and context `name`; if it was current, no context is
-    current."""
+    """Return `document` without cluster, user and context `name`; if it was current, no context is.
+    """
     changed = {"apiVersion": "v1", "kind": "Config", **document}
     for part in ("clusters", "contexts", "users"):
         changed[part] = _others(document, part, name)

@@ -24,11 +24,11 @@ Answer = tuple[int, str, bytes]
 
 
 class NoHttp(ValueError):
-    """The received bytes are not a valid answer."""
+    """The received bytes are not a valid HTTP response."""
 
 
 class ConnectionClosed(ConnectionError):
-    """The connection was closed. begun: in the middle of an answer."""
+    """The connection was closed. begun: whether a part of the response had already arrived."""
 
     def __init__(self, cause: Exception | None, *, begun: bool) -> None:
         super().__init__(str(cause or "the other side hung up"))
@@ -54,8 +54,9 @@ class ProbeConnection:
         self._busy = asyncio.Lock()
 
     async def probe(self, path: str) -> Answer:
-        """The answer to a GET. If the kept connection was closed meanwhile, it opens another
-        one."""
+        """Return the response to a GET. If the kept connection was closed meanwhile, open another
+        one.
+        """
         async with self._busy:
             connection = self._kept
             if connection is not None and connection.is_open:
@@ -68,7 +69,7 @@ class ProbeConnection:
             return await result.send(self._bytes(path))
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the kept connection."""
         if self._kept is not None:
             self._kept.abort()
             self._kept = None
@@ -122,7 +123,7 @@ class _Connection(asyncio.Protocol):
         return result
 
     def abort(self) -> None:
-        """Close at once: TLS would wait for the other side's close message."""
+        """Close the connection at once: TLS would wait for the close message of the server."""
         self._answer = None
         if self._transport is not None:
             self._transport.abort()

@@ -68,8 +68,11 @@ class RateLimited(Interceptor):
         )
 
     async def probe(self, request: Request) -> Reply:
-        """Probe without waiting: a probe must not wait behind other requests, and any response
-        shows that the server is alive."""
+        """Send a probe without waiting.
+
+        A probe must not wait behind other requests, and any response shows that the server is
+        alive.
+        """
         return await probe_of(self.transport)(request)
 
     async def __call__(self, request: Request) -> Reply:
@@ -94,7 +97,7 @@ class RateLimited(Interceptor):
                 await asyncio.sleep(missing)
 
     def _seconds_to_next(self) -> float:
-        """Seconds until the next request may be sent."""
+        """Return the seconds until the next request may be sent."""
         now = asyncio.get_running_loop().time()
         if now < self._from:
             return self._from - now
@@ -119,6 +122,8 @@ class RateLimited(Interceptor):
 
 
 def _is_blocked_eviction(request: Request, reply: Reply) -> bool:
-    """Whether a 429 response refuses an eviction because of a PodDisruptionBudget. The server
-    itself is not overloaded then."""
+    """Return whether a 429 response refuses an eviction because of a PodDisruptionBudget.
+
+    The server itself is not overloaded then.
+    """
     return request.path.endswith("/eviction") and retry_after(reply.headers) is None

@@ -48,20 +48,23 @@ class Renewal:
 
     @property
     def is_quick(self) -> bool:
-        """Whether reading only reads a file."""
+        """Whether `read` only reads files, and runs no plugin."""
         return self._access.exec is None
 
     def may_read(self, refused: Credential) -> bool:
-        """Whether to read again after the server refused a credential.
+        """Return whether to read again after the server refused a credential.
 
-        False if another one was read meanwhile, or if the last read was just now.
+        It is False if another credential was read meanwhile, or if the last read was just now.
         """
         if refused is not self.credential or self._read_at is None:
             return False
         return self._now() - self._read_at >= MIN_RETRY_SECONDS
 
     def read(self) -> Credential:
-        """Read again. Raises NoCredentials; while files are missing, their last content is used."""
+        """Read the credential again. Raises NoCredentials.
+
+        While files are missing, their last content is used.
+        """
         plugin = self._access.exec
         if plugin is not None:
             self._keep(run_plugin(plugin))
@@ -83,12 +86,14 @@ class Renewal:
 
 
 def static_credential(access: Kubeconfig) -> Credential:
-    """The credential in a kubeconfig itself."""
+    """Return the credential that a kubeconfig itself contains."""
     return Credential(access.token, access.client_certificate, access.client_key)
 
 
 def renewal(access: Kubeconfig, clock: Clock) -> Renewal | None:
-    """The renewal of an access's credential, None if the kubeconfig contains it."""
+    """Return the Renewal of a client's credential, None if the kubeconfig itself contains the
+    credential.
+    """
     renewed = access.exec or access.token_file or access.client_certificate_file
     return Renewal(access, clock) if renewed else None
 

@@ -13,7 +13,7 @@ from kapy.kube.http import Reply
 
 
 def document_of(reply: Reply) -> Document:
-    """The document in a reply; raises ServerError if the body is not a JSON object."""
+    """Return the document in a reply; raises ServerError if the body is not a JSON object."""
     body = reply.body
     if isinstance(body, dict):
         return body
@@ -28,7 +28,9 @@ def document_of(reply: Reply) -> Document:
 
 
 def failure_of(reply: Reply) -> ApiError:
-    """The error of a reply with a failure status; a body that is not a Status becomes its text."""
+    """Return the error of a reply with a failure status; a body that is not a Status becomes its
+    text.
+    """
     wait = retry_after(reply.headers)
     body: Any = reply.body
     if isinstance(body, bytes):
@@ -44,7 +46,7 @@ def failure_of(reply: Reply) -> ApiError:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds in a Retry-After header; None if it is missing or not a number.
+    """Return the seconds in a Retry-After header; None if it is missing or not a number.
 
     Kubernetes never sends the date form.
     """

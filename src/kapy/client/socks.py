@@ -19,7 +19,8 @@ SCHEMES: Final = ("socks5://", "socks5h://")
 
 
 def proxy_of(proxy: str) -> Any:
-    """The proxy of a URL. Raises KubeconfigError without python-socks."""
+    """Return a client object for the proxy at a URL. Raises KubeconfigError without python-socks.
+    """
     try:
         from python_socks.async_.asyncio import Proxy
     except ImportError:
@@ -28,8 +29,10 @@ def proxy_of(proxy: str) -> Any:
 
 
 def socket_factory(proxy: str) -> Callable[..., socket.socket]:
-    """A socket through the proxy, like `socket.create_connection`. Raises KubeconfigError without
-    python-socks."""
+    """Return a function like `socket.create_connection` that connects through the proxy.
+
+    Raises KubeconfigError without python-socks.
+    """
     try:
         from python_socks.sync import Proxy
     except ImportError:
@@ -48,7 +51,9 @@ def socket_factory(proxy: str) -> Callable[..., socket.socket]:
 
 
 class ProxyConnector(aiohttp.TCPConnector):
-    """An aiohttp connector whose sockets are connected through a proxy. proxy: the proxy."""
+    """An aiohttp connector whose sockets are connected through a proxy. proxy: the object from
+    `proxy_of`.
+    """
 
     def __init__(self, proxy: Any, **more: Any) -> None:
         super().__init__(resolver=_Unresolved(), **more)
@@ -69,7 +74,8 @@ class ProxyConnector(aiohttp.TCPConnector):
 
 
 class _Unresolved(AbstractResolver):
-    """Leaves name resolution to the proxy, because names may only be known there."""
+    """A resolver that leaves name resolution to the proxy, because names may only be known there.
+    """
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
@@ -86,7 +92,7 @@ class _Unresolved(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: the resolver holds no resources."""
 
 
 def _plain(proxy: str) -> str:

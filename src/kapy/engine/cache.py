@@ -88,7 +88,9 @@ class Informer(Generic[T]):
 
     def when_packed(self, callback: Callable[[Key], None]) -> None:
         """Call `callback` with the key of each document that is packed because nobody read it for a
-        while: who remembers it should forget it, or it stays in memory.
+        while.
+
+        Holders of the document should then drop it, or it stays in memory.
         """
         self._store.objects.on_packed.append(callback)
 
@@ -182,7 +184,7 @@ class Cache:
         return result
 
     def observe(self, resource: Resource, document: Document) -> None:
-        """Store the answer of this program's own write."""
+        """Store the object in the response to this program's own write."""
         if self._namespace and document["metadata"].get("namespace", "") not in (
             "",
             self._namespace,
@@ -241,7 +243,7 @@ class Cache:
                 yield from store.objects.pack_idle(packer)
 
     def failures(self) -> Iterator[tuple[Resource, Exception]]:
-        """Return the resources that cannot be read at the moment, and why."""
+        """Return the resources that cannot be read at the moment, with the reasons."""
         for reflector in self._reflectors:
             if reflector.failure is not None:
                 yield reflector.resource, reflector.failure

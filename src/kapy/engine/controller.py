@@ -41,14 +41,14 @@ _USUAL_DURATION: Final = 0.02  # seconds that a reconcile with two writes takes 
 
 
 class Gate(Protocol):
-    """Decides which keys a controller may process, and is told when each has ended."""
+    """Decides which keys a controller may process, and records the end of their processing."""
 
     def begin(self, key: Key) -> object | None:
-        """Return a token, None if another program owns the key."""
+        """Return a token if the key may be processed, None if another program owns it."""
         ...
 
     def end(self, token: object) -> None:
-        """Record that the work which began with this token has ended."""
+        """Record that the processing of the key with this token has ended."""
         ...
 
 
@@ -58,12 +58,13 @@ def own_key(change: Change) -> Iterable[Key]:
 
 
 class Controller:
-    """A level-based controller: a request carries a key, never an event.
+    """A controller: it reconciles the keys in its work queue.
 
-    One key is never reconciled twice at the same time; up to `concurrency` different keys are. An
-    error backs off (5 ms … 1000 s, with jitter); a Result with `after` requeues the key at that
-    time; changes take precedence over both. requeue_on_own_writes: whether a change that a
-    reconcile itself wrote through a Draft requeues the key.
+    It is level-based: a request carries a key, never an event. One key is never reconciled twice at
+    the same time; up to `concurrency` different keys are. An error backs off (5 ms … 1000 s, with
+    jitter); a Result with `after` requeues the key at that time; changes take precedence over both.
+    requeue_on_own_writes: whether a change that a reconcile itself wrote through a Draft requeues
+    the key.
     """
 
     surround = RenamedMember("wrap_reconcile")
@@ -115,7 +116,7 @@ class Controller:
         self._slots.number = number
 
     def wrap_reconcile(self, around: Callable[[Reconcile], Reconcile]) -> None:
-        """Wrap the reconcile function."""
+        """Replace the reconcile function by `around` applied to it."""
         self._reconcile = around(self._reconcile)
 
     def add_predicate(self, informer: Informer[Any], selects: Callable[[Document], bool]) -> None:

@@ -23,7 +23,7 @@ COMBINED: Final = "(combined from similar events): "
 
 
 class About(NamedTuple):
-    """The identity of an event: recorder, object, type and reason."""
+    """The identity of an Event for correlation: recorder, object, type and reason."""
 
     component: str
     kind: str
@@ -55,7 +55,7 @@ class _Similar:
 
 
 class Lru(Generic[V]):
-    """The most recently used entries of a map."""
+    """A map that keeps only its most recently used entries."""
 
     def __init__(self, size: int = REMEMBERED) -> None:
         self._size = size
@@ -76,19 +76,22 @@ class Lru(Generic[V]):
         return value
 
     def forget(self, key: object) -> None:
-        """Drop an entry."""
+        """Remove an entry from the map."""
         self._entries.pop(key, None)
 
 
 class Correlator:
-    """Judges events by what was recorded before; times are seconds of any steady clock."""
+    """Decides from earlier Events how an Event is recorded; times are seconds of any steady clock.
+    """
 
     def __init__(self) -> None:
         self._buckets: Lru[_Bucket] = Lru()
         self._similar: Lru[_Similar] = Lru()
 
     def judge(self, about: About, message: str, now: float) -> Verdict | None:
-        """Return what to record for an event; None drops it (flood control)."""
+        """Return the message and the identity to record for an Event; None drops it (flood
+        control).
+        """
         if not self._take_token(about, now):
             return None
         similar = self._similar.get(about)

@@ -16,8 +16,8 @@ from kapy.kube.packed_json import LARGEST, Packer, pack_document, unpack_documen
 
 
 class Documents(MutableMapping[Key, Document]):
-    """Documents by key. on_packed: called with the key of each document that is packed, so that
-    what else holds the document lets go of it.
+    """A map of documents by key, which packs those that are not read. on_packed: called with the
+    key of each document that is packed, so that other holders of the document drop it.
     """
 
     __slots__ = ("_decoded", "_idle", "_packed", "on_packed")

@@ -119,7 +119,9 @@ class Draft(Generic[O]):
         return self._base
 
     async def _write(self, subresource: str, patch: Document, *, rest: bool) -> None:
-        """Write one part. rest: whether the other part still has unsaved changes."""
+        """Write one part of the object: metadata and spec, or a subresource. rest: whether the
+        other part still has unsaved changes.
+        """
         async with self._client.turns.of(self._kind.RESOURCE, self.object.key):
             if touches_shared_list(patch) and self._use_newest():
                 patch = self.changes()[bool(subresource)]

@@ -57,7 +57,7 @@ class NotLeading(KapyError):
 
 
 class RequestTimeout(Unreachable):
-    """A request got no answer within `LeaderElectionConfig.request_timeout`."""
+    """A request got no response within `LeaderElectionConfig.request_timeout`."""
 
 
 class LostLeadership(KapyError):
@@ -68,10 +68,11 @@ class LostLeadership(KapyError):
 class LeaderElectionConfig:
     """The configuration of leader election.
 
-    lease: the Lease's key. identity: unique to this program. duration: seconds without a renewal
-    after which others may take the Lease. renew_deadline: seconds without a renewal after which the
-    holder gives up. retry_period: seconds between tries. labels: of the Lease.
-    request_timeout: seconds after which a request without an answer is sent again.
+    lease: the Lease's key. identity: the name of this candidate, which is unique to this program.
+    duration: seconds without a renewal after which others may take the Lease. renew_deadline:
+    seconds without a renewal after which the holder gives up. retry_period: seconds between tries.
+    labels: the labels of the Lease. request_timeout: seconds after which a request without a
+    response is sent again.
     """
 
     lease: Key
@@ -96,9 +97,9 @@ class LeaderElectionConfig:
 
 
 class LeaderElector:
-    """One candidate. client: its own client, not fenced, on a transport that other requests do not
-    use. observed: the Lease, if it is watched already.
-    leading: whether it leads now.
+    """A candidate in leader election, which becomes the leader while it holds the Lease. client:
+    the candidate's own client, not fenced, on a transport that other requests do not use. observed:
+    the state of the Lease, if it is watched already. leading: whether the candidate leads now.
     """
 
     def __init__(
@@ -206,7 +207,7 @@ class LeaderElector:
         return self.leading
 
     def renew_now(self) -> None:
-        """Renew the Lease at once: it may be lost."""
+        """Renew the Lease at once, because it may be lost."""
         self._hurried.set()
 
     async def annotate_lease(self, annotations: Mapping[str, str]) -> None:
@@ -241,7 +242,7 @@ class LeaderElector:
         return True
 
     async def _renew(self) -> None:
-        """Renew until it fails. Raises LostLeadership."""
+        """Renew the Lease until that fails. Raises LostLeadership."""
         while True:
             self._hurried.clear()
             with suppress(TimeoutError):
@@ -257,8 +258,9 @@ class LeaderElector:
     async def _renew_once(
         self, request_time: float, day: datetime, annotations: Mapping[str, str] | None = None
     ) -> None:
-        """Renew once, retrying until it succeeds. Raises LostLeadership if another program
-        leads.
+        """Renew the Lease once, retrying until it succeeds.
+
+        Raises LostLeadership if another program leads.
         """
         while True:
             try:
@@ -277,7 +279,8 @@ class LeaderElector:
         return asyncio.get_running_loop().time(), self._clock()
 
     def _log_failure(self, what: str, error: Exception) -> None:
-        """Log a failure once."""
+        """Log a failed request for the Lease; a repetition of the last failure only at level DEBUG.
+        """
         why = f"cannot {what} lease {self.terms.lease}: {error}"
         log.log(logging.DEBUG if why == self._matter else logging.WARNING, "%s", why)
         self._matter = why
@@ -306,7 +309,7 @@ class LeaderElector:
         self._seen.observe(written, is_current=True)
 
     async def _in_time(self, request: Awaitable[Document]) -> Document:
-        """The answer to a request. Raises RequestTimeout, ApiError and Unreachable."""
+        """Return the response to a request. Raises RequestTimeout, ApiError and Unreachable."""
         limit = self.terms.request_timeout
         try:
             async with asyncio.timeout(limit):
@@ -343,7 +346,7 @@ class LeaderElector:
 
 
 class WritePermission(Protocol):
-    """Tells whether this program may write."""
+    """Decides whether this program may write."""
 
     def may_write(self) -> bool:
         """Return whether no other program can be the leader at this moment."""

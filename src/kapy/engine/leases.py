@@ -1,4 +1,4 @@
-"""Leases: how they are written, and how a candidate observes one."""
+"""Leases of leader election: their documents, and how a candidate observes one."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class ObservedLease:
         self._given_up = asyncio.Event()
 
     def observe(self, lease: Document, *, is_current: bool = False) -> bool:
-        """Record an observed Lease; return whether it is new. Only a changed Lease shows that its
-        holder lives.
+        """Record an observed Lease; return whether it is new.
 
-        is_current: whether it is the answer to a request, not an event that may be late. An older
-        version is then that of a server that was restored from a backup.
+        Only a changed Lease shows that its holder lives. is_current: whether it is the response to
+        a request, not an event that may be late. An older version is then that of a server that was
+        restored from a backup.
         """
         if self.lease is not None:
             version, last_version = version_of(lease), version_of(self.lease)
@@ -94,7 +94,7 @@ class ObservedLease:
         return True
 
     def rewind(self) -> None:
-        """Accept any version next: the server was restored."""
+        """Accept any version of the Lease next: the server was restored."""
         self.lease = None
 
     def take(self, event: Event) -> None:

@@ -24,7 +24,7 @@ _BY_QUEUE = ["controller", "name"]
 
 
 class Metrics:
-    """The metrics of one program."""
+    """The Prometheus metrics of one program, collected from its controllers and transports."""
 
     def __init__(self, requests: RequestCounter | None = None) -> None:
         self._controllers: list[Controller] = []
@@ -52,7 +52,7 @@ class Metrics:
 
     @property
     def registry(self) -> CollectorRegistry:
-        """Return the registry of this program alone."""
+        """Return the Prometheus registry that has only the metrics of this program."""
         if self._registry is None:
             from prometheus_client import CollectorRegistry
 
@@ -67,7 +67,7 @@ class Metrics:
         return generate_latest(self.registry)
 
     def describe(self) -> Iterable[Metric]:
-        """Return no descriptions: registering must not collect."""
+        """Return no descriptions, so that registration does not collect the metrics."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
@@ -223,8 +223,8 @@ class Metrics:
 
 
 def _requests(counted: Iterable[RequestCounter]) -> Rows:
-    """Count requests by client-go's labels: a watch is a GET, and no answer has the code
-    `<error>`.
+    """Count requests by client-go's labels: a watch is a GET, and a request without a response has
+    the code `<error>`.
     """
     totals: Counter[tuple[str, str, str]] = Counter()
     for request_counter in counted:

@@ -38,8 +38,8 @@ class ManagerOptions:
 
     namespace: the only watched namespace, "" for all. watch_filter: the required value of the label
     `cluster.x-k8s.io/watch-filter`, "" for any object. sync_period: the interval in which every
-    object is reconciled without a change, None for never. concurrency: keys that a controller
-    reconciles at a time, by its name.
+    object is reconciled without a change, None for never. concurrency: the maximum number of keys
+    reconciled at a time, by the name of the controller.
     """
 
     namespace: str = ""

@@ -31,10 +31,10 @@ class OwnWrites:
         self._before: dict[tuple[str, str], str] = {}
 
     def add(self, before: Document, patch: Document, answer: Document) -> None:
-        """Record a merge patch and its answer, unless others contributed to the new state.
+        """Record a merge patch and the response to it, unless others contributed to the new state.
 
         A patch of a shared list carries the version that was read, so that nothing can have come
-        between; for any other patch the answer shows it.
+        between; for any other patch the response shows it.
         """
         if touches_shared_list(patch) or _without_server_fields(
             apply(before, patch)
@@ -44,7 +44,7 @@ class OwnWrites:
                 self._before[new["uid"], new["resourceVersion"]] = old["resourceVersion"]
 
     def explains(self, change: Change) -> bool:
-        """Return whether only this reconcile caused the change."""
+        """Return whether the writes of this reconcile alone caused the change."""
         if change.old is None or change.new is None:
             return False
         uid: str = change.new["metadata"]["uid"]

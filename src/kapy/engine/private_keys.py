@@ -29,8 +29,8 @@ MOST_SPARE: Final = 500
 
 
 class PrivateKeyPool:
-    """Generates private keys. spare: the least number of keys of the usual algorithm that are
-    kept ready while `run` runs; 0 for none.
+    """A pool of new private keys, some of which are generated in advance. spare: the least number
+    of keys of the usual algorithm that are kept ready while `run` runs; 0 for none.
     """
 
     def __init__(self, spare: int = 0) -> None:

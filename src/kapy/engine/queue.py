@@ -20,7 +20,7 @@ INITIAL = -100
 
 
 class QueueObserver(Protocol):
-    """Receives the events of a queue (for metrics)."""
+    """Receives the events of a work queue, to count them in metrics."""
 
     def count_add(self, *, retry: bool) -> None:
         """Count a key that was added to the queue."""
@@ -41,7 +41,9 @@ class _Timer(NamedTuple):
 
 
 class Queue:
-    """Keys to reconcile. short: called when a key is added and no worker waits for one."""
+    """The work queue of a controller: keys to reconcile. short: called when a key is added and no
+    worker waits for one.
+    """
 
     def __init__(
         self, watching: QueueObserver | None = None, short: Callable[[], None] = lambda: None

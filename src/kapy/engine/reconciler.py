@@ -47,12 +47,13 @@ S = TypeVar("S", bound=Scope)
 
 
 class Reconciler(ABC, Generic[O, S]):
-    """Reconciles the objects of one kind.
+    """The base class of reconcilers, each of which reconciles the objects of one kind.
 
-    kind: its Struct. finalizer: of the controller, "" for none. normal, deletion: the phases, in
-    order. saves_finalizer_first: whether the finalizer is stored before the first phase; otherwise
-    a phase stores it together with its own changes. minor_counters: fields of the status that no
-    controller waits for, as they sum up what other objects tell sooner.
+    kind: the Struct of the kind. finalizer: the finalizer of the controller, "" for none. normal,
+    deletion: the phases for an object, and for one that is being deleted, in order.
+    saves_finalizer_first: whether the finalizer is stored before the first phase; otherwise a phase
+    stores it together with its own changes. minor_counters: fields of the status that no controller
+    waits for, because they only sum up the state of other objects.
     """
 
     minor_counters: ClassVar[Set[str]] = NO_COUNTERS
@@ -73,7 +74,7 @@ class Reconciler(ABC, Generic[O, S]):
 
     @abstractmethod
     async def begin(self, draft: Draft[O]) -> S | Result:
-        """Return the scope of a reconcile; a Result if it has to end here."""
+        """Return the scope of a reconcile, or a Result if the reconcile has to end here."""
 
     @abstractmethod
     def pause(self, scope: S) -> bool:
@@ -81,16 +82,21 @@ class Reconciler(ABC, Generic[O, S]):
 
     @abstractmethod
     def set_status(self, scope: S) -> Result:
-        """Set the status from what the phases read. Returns when to do so again if the status
-        changes with time in a way that `requeue` does not tell.
+        """Set the status from the objects that the phases read.
+
+        Returns the time of the next update if the status changes with time, and `requeue` does not
+        cover that.
         """
 
     def requeue(self, _scope: S) -> Result:
-        """Return when the status changes although no object changes."""
+        """Return the time at which the status changes although no object changes."""
         return DONE
 
     def status_inputs(self, _scope: S) -> StatusInputs | None:
-        """Return the inputs of the status. None if it must be computed, which is the default."""
+        """Return the inputs from which the status is computed.
+
+        Returns None (the default) if it must be computed each time.
+        """
         return None
 
     def delays_status(self, _scope: S) -> bool:
@@ -106,7 +112,7 @@ class Reconciler(ABC, Generic[O, S]):
         return True
 
     async def save(self, scope: S) -> bool:
-        """Write the object. Return whether anything was written."""
+        """Write the changes of the object to the server. Return whether anything was written."""
         return await scope.draft.save()
 
     def set_observed_generation(self, scope: S) -> None:
@@ -115,16 +121,16 @@ class Reconciler(ABC, Generic[O, S]):
         obj.status.observed_generation = obj.metadata.generation
 
     def forget(self, key: Key) -> None:
-        """Drop what is remembered of an object that is gone."""
+        """Drop the remembered data about an object that is gone."""
         self._status_memo.forget(key)
         self._status_delay.forget(key)
 
     def drop_memos(self, key: Key) -> None:
-        """Drop what can be computed again, as nobody has read the object for a while."""
+        """Drop data that can be computed again, as nobody has read the object for a while."""
         self._status_memo.forget(key)
 
     async def reconcile(self, key: Key) -> Result:
-        """Reconcile one object."""
+        """Reconcile the object with this key."""
         document = self._informer.raw(key)
         if document is None:
             self.forget(key)

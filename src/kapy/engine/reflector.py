@@ -69,15 +69,15 @@ would say where they end. A timer: silence is all that such a server answers."""
 
 
 class StaleList(KapyError):
-    """A server answered with a state older than one that it has already sent."""
+    """The state in a server's response is older than one that the server has already sent."""
 
 
 class Sink(Protocol):
-    """Receives what a reflector reads."""
+    """Receives the objects and the watch events that a reflector reads."""
 
     async def replace(self, items: Sequence[Document], version: str) -> bool:
-        """Take in a whole list; return False to refuse a list that is older than the known
-        state.
+        """Replace the known objects by a whole list; return False to refuse a list that is older
+        than the known state.
         """
         ...
 
@@ -86,12 +86,12 @@ class Sink(Protocol):
         ...
 
     def take(self, event: Event) -> None:
-        """Take in one watch event."""
+        """Apply one watch event to the known objects."""
         ...
 
 
 class Backoff:
-    """Growing pauses with jitter, so that many clients do not return to a server in step."""
+    """Computes growing pauses with jitter, so that clients do not return to a server in step."""
 
     def __init__(
         self, random: Random, *, first: float = FIRST_DELAY, longest: float = LONGEST_DELAY
@@ -115,15 +115,15 @@ class Backoff:
 
 
 class Reflector:
-    """Keeps a sink equal to a server's collection.
+    """Keeps a sink up to date with the objects of a resource on a server.
 
-    labels, fields, namespace: the selection. since: the resourceVersion as of which the sink is
-    filled already. metadata: only metadata is read. transform: reduces objects before they reach
-    the sink, None for no change. limit: bounds an untrusted server's data, None for a trusted
-    server. is_known: whether the sink has a state of an object already (the answer to an own write,
-    mostly), so that it need not be reduced once more. recovered: called with the failure when it is
-    over. failure: why the sink is not up to date, None if it is. origin: names the server in the
-    log, "" for the API server of the program.
+    labels, fields, namespace: the selection of the objects. since: the resourceVersion of the state
+    that the sink already has. metadata: whether only metadata is read. transform: reduces objects
+    before they reach the sink, None for no change. limit: bounds an untrusted server's data, None
+    for a trusted server. is_known: reports whether the sink already has this state of an object
+    (mostly from the response to an own write), so that it need not be reduced once more. recovered:
+    called with the failure when it is over. failure: the reason why the sink is not up to date,
+    None if it is. origin: the name of the server in the log, "" for the API server of the program.
     """
 
     def __init__(
@@ -236,7 +236,10 @@ class Reflector:
             self.recovered(was)
 
     def _log_failure(self, failure: KapyError, *, lived: bool) -> None:
-        """Log a failure: as a warning if it is new, or if the server does not soon answer."""
+        """Log a failure to list or watch.
+
+        A new failure is a warning. While the server is unreachable only briefly, the level is INFO.
+        """
         now = asyncio.get_running_loop().time()
         if self.failure is None or lived:
             self._failing_since, self._warned = now, ""
@@ -300,7 +303,9 @@ class Reflector:
             self._fall_back_to_lists("it did not say where the beginning ends")
 
     async def _begin(self, events: AsyncIterator[Event], limit: asyncio.Timeout) -> None:
-        """Read up to the bookmark that ends the initial events. limit: of the time without one."""
+        """Read the initial events up to the bookmark that ends them. limit: the timeout, which each
+        event extends.
+        """
         loop = asyncio.get_running_loop()
         items: dict[Key, Document] = {}
         if self.limit is not None:
@@ -347,7 +352,9 @@ class Reflector:
         )
 
     async def _follow(self, events: AsyncIterator[Event]) -> None:
-        """Read events. Raises Expired for an event older than the requested version."""
+        """Pass watch events to the sink. Raises Expired for an event older than the requested
+        version.
+        """
         since = parse_integer(self._version)
         async for event in events:
             document = event.document

@@ -98,8 +98,10 @@ class Runtime:
         options: ManagerOptions = DEFAULT_OPTIONS,
         needed: MinimumVersion = ANY,
     ) -> Runtime:
-        """Return a runtime for one API server. needed: the oldest allowed version of a server over
-        the network. clock: this machine's own; that of the runtime is corrected by the server's.
+        """Return a runtime for one API server.
+
+        needed: the oldest allowed Kubernetes version of a server over the network. clock: the clock
+        of this machine, from which the runtime derives the time of the server.
         """
         random = random or Random()
         transport = server_clock = ServerClock(transport, clock)
@@ -132,8 +134,8 @@ class Runtime:
         )
 
     def add(self, controller: Controller, of: Informer[Any] | None = None) -> Controller:
-        """Run this controller, too (to be called before `run`); of: the objects that it
-        reconciles.
+        """Add a controller that `run` runs (call this before `run`). of: the objects that the
+        controller reconciles.
         """
         self.adopt(controller, of)
         self.controllers.append(controller)

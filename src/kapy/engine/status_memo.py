@@ -14,10 +14,8 @@ from kapy.kube import Key
 
 
 class StatusInputs(NamedTuple):
-    """The inputs of a status.
-
-    objects: shared documents (or objects decoded from them once), compared by identity; facts: all
-    other inputs, compared by value.
+    """The inputs from which a status is computed. objects: shared documents (or objects decoded
+    from them once), compared by identity. facts: all other inputs, compared by value.
     """
 
     objects: Sequence[object]

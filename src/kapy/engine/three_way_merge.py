@@ -81,7 +81,10 @@ def _member(key: str, base: Any, ours: Any, theirs: Any) -> Any:
 def _entries(
     identity: Callable[[Any], Any], base: list[Any], ours: list[Any], theirs: list[Any]
 ) -> list[Any]:
-    """Merge list entries: their order, then added entries in local order."""
+    """Merge the entries of a list.
+
+    The result has the entries of `theirs` in their order, then the entries that `ours` added.
+    """
     was, mine = ({identity(item): item for item in part} for part in (base, ours))
     merged = []
     for entry in theirs:

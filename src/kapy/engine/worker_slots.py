@@ -33,7 +33,7 @@ class WorkerSlots:
 
     @property
     def has_free_slot(self) -> bool:
-        """Whether one more worker may start."""
+        """Whether a slot is free, so that one more worker may start."""
         return self.used < self.number
 
     @property
@@ -102,7 +102,7 @@ class TurnLimit:
 
 
 class _Worker:
-    """One worker's slot. waits: the number of things it waits for."""
+    """A worker and its slot. waits: the number of waits of the worker that are in progress."""
 
     __slots__ = ("has_yielded", "slots", "waits")
 
@@ -113,7 +113,7 @@ class _Worker:
 
 
 class _YieldedWait:
-    """One thing that a worker waits for."""
+    """One wait of a worker, during which its slot is yielded."""
 
     __slots__ = ("_begun", "_worker")
 

@@ -105,7 +105,7 @@ class FieldErrors(list[FieldError]):
 
     @classmethod
     def of(cls, errors: Iterable[FieldError]) -> FieldErrors:
-        """Collect all errors. Raises TooManyErrors."""
+        """Return a list that contains all the errors. Raises TooManyErrors."""
         field_errors = cls()
         field_errors.extend(errors)
         return field_errors

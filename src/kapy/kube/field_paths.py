@@ -12,7 +12,7 @@ Path: TypeAlias = "str | tuple[Any, str | int]"
 
 
 def path_text(path: Path) -> str:
-    """Return a path as messages show it: `spec.containers[0].name`."""
+    """Return a path in the form of error messages: `spec.containers[0].name`."""
     parts: list[str] = []
     while isinstance(path, tuple):
         path, last = path

@@ -34,7 +34,7 @@ class TooDeep(BadJson):
 
 
 def decode_json(text: bytes | str) -> Any:
-    """Decode a text. Raises BadJson."""
+    """Decode an untrusted JSON text. Raises BadJson."""
     try:
         value = decode_json_unchecked(text)
     except RecursionError:

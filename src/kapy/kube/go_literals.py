@@ -18,7 +18,7 @@ _ESCAPES: Final = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f"
 
 
 def float_text(value: float) -> str:
-    """Return a float64 as %v prints it: the fewest digits, with an exponent from 1e+06 on."""
+    """Return a float64 in Go's %v format: the fewest digits, with an exponent from 1e+06 on."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -47,7 +47,7 @@ def _whole(value: float) -> float:
 
 
 def go_quoted(text: str) -> str:
-    """Return a string as Go's `%q` prints it."""
+    """Return a string in Go's `%q` format."""
     out = []
     for character in text:
         code = ord(character)

@@ -48,13 +48,15 @@ class NotDeterministic(CannotRender):
 
 
 class Template:
-    """A parsed template."""
+    """A parsed Go template."""
 
     def __init__(
         self, template: CountedTemplate, *, changes_data: bool, volatile: tuple[str, ...]
     ) -> None:
-        """Wrap a template. changes_data: it may change its input, which is therefore copied.
-        volatile: functions that it may call and that return a different value at each call.
+        """Wrap a parsed template of gotpl.
+
+        changes_data: whether it may change its input, which is therefore copied. volatile:
+        functions that it may call and that return a different value at each call.
         """
         self._template = template
         self._changes_data = changes_data
@@ -103,11 +105,11 @@ def parse(
     strict: bool = False,
     functions: tuple[tuple[str, Callable[..., Any]], ...] = (),
 ) -> Template:
-    """Parse a template. Raises BadTemplate.
+    """Parse a Go template. Raises BadTemplate.
 
-    name: its name in errors. sprig: allow sprig's deterministic functions. strict: a missing map
-    key is an error, not `<no value>`. functions: additional functions by name, which must be
-    deterministic and fast.
+    name: the template's name in errors. sprig: allow sprig's deterministic functions. strict: a
+    missing map key is an error, not `<no value>`. functions: additional functions by name, which
+    must be deterministic and fast.
     """
     import gotpl
 

@@ -71,7 +71,9 @@ class CountedTemplate(Template):
 def template(
     source: str, functions: Mapping[str, Callable[..., Any]], *, name: str, strict: bool
 ) -> CountedTemplate:
-    """Parse a template. Without its sandbox, `{{ .name.upper }}` would call Python's method."""
+    """Parse a Go template, which then runs in gotpl's sandbox. Without the sandbox, `{{ .name.upper
+    }}` would call a Python method.
+    """
     all_functions = {**_printing(), **functions}
     return CountedTemplate(
         source,

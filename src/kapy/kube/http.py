@@ -53,13 +53,13 @@ class Arrival:
 
 @dataclass(slots=True)
 class Request:
-    """One request.
+    """A request to an API server.
 
-    path: percent-decoded, without query. query: first value of each parameter (of `dryRun` all, one
-    a line). headers: names in lower case. body: bytes from the network, or (in process) a document,
-    or a list for a JSON patch; the server neither changes nor keeps it. user: None before
-    authentication; in process the transport sets it. arrival: set for network requests and audited
-    ones.
+    path: percent-decoded, without query. query: the first value of each parameter (of `dryRun` all,
+    one a line). headers: the headers with names in lower case. body: bytes from the network, or (in
+    process) a document, or a list for a JSON patch; the server neither changes nor keeps it. user:
+    None before authentication; in process the transport sets it. arrival: set for network requests
+    and audited ones.
     """
 
     method: str
@@ -73,7 +73,7 @@ class Request:
 
 @dataclass(slots=True)
 class Reply:
-    """One response.
+    """A response of an API server.
 
     body: a document (shared; do not change), bytes, or an async iterator: of watch event documents
     (`{"type", "object"}`) in process, of bytes if the media type is not JSON. The receiver of an

@@ -31,11 +31,11 @@ class IdleKeys(Generic[K]):
             self._marked[key] = self._pass
 
     def forget(self, key: K) -> None:
-        """Remember no more of a deleted object."""
+        """Forget the key of a deleted object."""
         self._marked.pop(key, None)
 
     def next_pass(self, everything: Callable[[], Iterable[K]]) -> Iterator[K]:
-        """Make a pass: yield the keys without a mark since the previous one, and forget them.
+        """Start a new pass: yield the keys without a mark since the previous pass, and forget them.
 
         everything: returns the keys of all objects before the first pass, which yields none.
         """

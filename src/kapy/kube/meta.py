@@ -45,7 +45,7 @@ class ObjectMeta(Model):
 
 
 class Object(Model):
-    """A typed kind: `metadata` plus its own `spec` and `status`.
+    """The base class of typed kinds: `metadata` plus the kind's own `spec` and `status`.
 
     Every concrete kind sets RESOURCE, from which `apiVersion` and `kind` follow.
     """
@@ -107,5 +107,5 @@ def controller_of(obj: Object) -> OwnerReference | None:
 
 
 def micro_time(moment: datetime) -> str:
-    """Return a time in UTC in this format."""
+    """Return a time in UTC as a text with microseconds (Kubernetes' MicroTime)."""
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

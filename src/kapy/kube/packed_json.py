@@ -40,7 +40,9 @@ _dictionaries: list[bytes] = []
 
 
 class Packer:
-    """Packs documents. Equal documents that are packed one after the other share one result."""
+    """Compresses the JSON of documents. Equal documents that are packed one after the other share
+    one result.
+    """
 
     __slots__ = ("_recent",)
 
@@ -48,8 +50,9 @@ class Packer:
         self._recent: dict[bytes, bytes] = {}
 
     def pack(self, encoded: bytes) -> bytes:
-        """Return the JSON of a document in its packed form; unchanged if it is too large or too
-        small for it, or packed already.
+        """Return the JSON of a document in its packed form.
+
+        It is returned unchanged if it is too large, too small, or packed already.
         """
         if not SMALLEST <= len(encoded) <= LARGEST or encoded[:1] == _MARK:
             return encoded
@@ -62,7 +65,7 @@ class Packer:
         return packed
 
     def clear(self) -> None:
-        """Forget the recent documents."""
+        """Forget the recently packed documents."""
         self._recent.clear()
 
 

@@ -257,14 +257,14 @@ def public_key_hashes(certificates: bytes) -> list[str]:
 
 
 def is_matching_pair(pair: KeyPair) -> bool:
-    """Whether the key is the private half of the certificate. Raises InvalidPem."""
+    """Return whether the key is the private half of the certificate. Raises InvalidPem."""
     with _decoding(_CERTIFICATE):
         public = load(pair.certificate).public_key()
     return public == _load_key(pair.key).public_key()
 
 
 def is_authority(certificate: bytes) -> bool:
-    """Whether a certificate may sign others. Raises InvalidPem."""
+    """Return whether a certificate may sign others. Raises InvalidPem."""
     from cryptography import x509
 
     with _decoding(_CERTIFICATE), suppress(x509.ExtensionNotFound):
@@ -274,7 +274,9 @@ def is_authority(certificate: bytes) -> bool:
 
 
 def holds_public_key(public: bytes, key: bytes) -> bool:
-    """Whether one of the public keys (or certificates) in a PEM text belongs to a private key.
+    """Return whether one of the public keys (or certificates) in a PEM text belongs to a private
+    key.
+
     Raises InvalidPem, also if the text has no readable one.
     """
     public_keys = _public_keys(public)
@@ -284,7 +286,7 @@ def holds_public_key(public: bytes, key: bytes) -> bool:
 
 
 def has_public_keys(public: bytes) -> bool:
-    """Whether a PEM text has a public key (or certificate) that can be read."""
+    """Return whether a PEM text has a public key (or certificate) that can be read."""
     return bool(_public_keys(public))
 
 

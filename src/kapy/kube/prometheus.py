@@ -37,7 +37,7 @@ class Histogram:
         self.sum = 0.0
 
     def observe(self, value: float) -> None:
-        """Count one value."""
+        """Count one observed value."""
         self.counts[bisect_left(self.bounds, value)] += 1
         self.sum += value
 
@@ -52,7 +52,7 @@ class Histograms:
         self._by_labels: dict[tuple[str, ...], Histogram] = {}
 
     def observe(self, labels: tuple[str, ...], value: float) -> None:
-        """Count one value."""
+        """Count one observed value in the histogram with these label values."""
         label = self._by_labels.get(labels)
         if label is None:
             label = self._by_labels[labels] = Histogram(self._bounds)

@@ -32,7 +32,7 @@ class InvalidQuantity(ValueError):
 
 
 def parse(text: str | int | float) -> Decimal:
-    """Parse a quantity. Raises InvalidQuantity."""
+    """Parse a quantity and return its exact value. Raises InvalidQuantity."""
     return _split(str(text))[0]
 
 
@@ -91,7 +91,7 @@ def _number(whole: str, fraction: str, power: int) -> Decimal:
 
 
 def _exponent(text: str) -> int:
-    """Parse the exponent. Raises InvalidQuantity if it exceeds 64 bits."""
+    """Parse the exponent of a quantity. Raises InvalidQuantity if it exceeds 64 bits."""
     if len(text.lstrip("+-0")) > _MAX_EXPONENT_LENGTH:
         raise InvalidQuantity("unable to parse quantity's suffix")
     return int(text)

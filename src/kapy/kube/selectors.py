@@ -166,7 +166,9 @@ def stored_selector_of(document: Document | None) -> LabelSelector:
 
 
 def _requirement(key: str, operator: Operator, value_list: list[str] | None) -> Requirement:
-    """Return a requirement. value_list: None if it is absent, which errors show as null."""
+    """Return a requirement of a label selector. value_list: the values, None if they are absent,
+    which errors show as null.
+    """
     errors = []
     values = value_list or []
     if wrong := qualified_name_errors(key):

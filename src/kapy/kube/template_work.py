@@ -27,11 +27,11 @@ _CHARACTERS: Final = 16
 
 
 class TooLong(KapyError, ValueError):
-    """The template exceeds its limit."""
+    """A template exceeds the limit of its work."""
 
 
 class Work:
-    """The remaining steps of one rendering.
+    """The work of one rendering in steps, and its limit.
 
     world: the set of placeholder values for random and time functions (see `sprig_volatile`).
     spent: the steps so far.
@@ -45,13 +45,13 @@ class Work:
         self.world = world
 
     def charge(self, steps: int) -> None:
-        """Count work. Raises TooLong."""
+        """Add steps to the work. Raises TooLong if the limit is exceeded."""
         self.spent += steps
         if self.spent > self.most:
             raise TooLong(f"it takes too long (more than {self.most} steps)")
 
     def read(self, *values: Any) -> None:
-        """Count the work of reading values. Raises TooLong, also if a value is too large."""
+        """Charge the reading of values. Raises TooLong, also if a value is too large."""
         for item in values:
             self.charge(size(item, self.most - self.spent))
 

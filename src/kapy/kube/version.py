@@ -34,7 +34,9 @@ class InvalidVersion(KapyError, ValueError):
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version. `==`, `<` … compare by precedence: build tags do not count (see `compare`)."""
+    """A Kubernetes version. `==`, `<` … compare by precedence: build tags do not count (see
+    `compare`).
+    """
 
     major: int
     minor: int

@@ -17,7 +17,9 @@ _MAX_VARINT: Final = (1 << 64) - 1
 
 
 class Field(NamedTuple):
-    """A field of a message. kind: a `message` has its fields in `of`, an enum its names."""
+    """A field of a protobuf message. kind: the type of the field; `of` has the fields of a
+    `message`, or the names of an `enum`.
+    """
 
     name: str
     kind: Literal["uint64", "int64", "int32", "bool", "string", "enum", "message"]
@@ -82,7 +84,7 @@ def encode_message(message: Message, document: Document) -> bytes:
 
 
 def _read(field: Field, value: Any) -> Any:
-    """Return a field's value in its JSON form. Raises ValueError for a wrong wire type."""
+    """Return the value of a field in its JSON form. Raises ValueError for a wrong wire type."""
     if isinstance(value, int) is (field.kind in ("message", "string")):
         raise ValueError(f"{field.name} is no {field.kind}")
     match field.kind:

@@ -45,10 +45,10 @@ _MOST_CHARACTERS: Final = 32_000_000
 
 
 class Decoder:
-    """The documents of one text.
+    """Decodes the documents of one YAML text.
 
-    duplicates: receives a message for each key that a map has twice. binary: values with the tag
-    `!!binary` are bytes.
+    duplicates: receives a message for each key that a map has twice. binary: whether values with
+    the tag `!!binary` become bytes.
     """
 
     __slots__ = ("_binary", "_next", "_open", "_parser", "anchors", "duplicates", "later")
@@ -144,7 +144,7 @@ class Decoder:
         self._open[-1].take(self.anchors.value_of(event, levels), event, self)
 
     def tell_duplicate(self, key: Any, event: Any) -> None:
-        """Report a key that a map has already. event: that of the second value."""
+        """Report a key that a map has already. event: the parser event of the second value."""
         if self.duplicates is not None and len(self.duplicates) < _MOST_DUPLICATES:
             line = event.start_mark.line + 1
             self.duplicates.append(f"line {line}: key {_go_text(key)} already set in map")
@@ -173,7 +173,9 @@ class _Root:
 
 
 class _List:
-    """A list whose items follow. start: its event. before: the nodes decoded before it."""
+    """A list that is being decoded. start: the parser event of its start. before: the number of
+    nodes decoded before it.
+    """
 
     __slots__ = ("before", "start", "value")
 
@@ -187,7 +189,7 @@ class _List:
 
 
 class _Map:
-    """A map whose keys and values follow."""
+    """A map that is being decoded."""
 
     __slots__ = ("_key", "before", "start", "value")
 
@@ -198,7 +200,7 @@ class _Map:
         self._key: Any = _NO_KEY
 
     def take(self, value: Any, event: Any, decoder: Decoder) -> None:
-        """Take a key, or the value of the key before."""
+        """Add a key, or the value of the previous key."""
         key = self._key
         if key is _NO_KEY:
             plain = type(value) is str and value != "<<"
@@ -240,7 +242,7 @@ def _unusual_key(value: Any, event: Any) -> Any:
 
 
 def _name(key: Any, event: Any, decoder: Decoder) -> str:
-    """Return a key that is no string as a member's name in JSON."""
+    """Return the name in JSON of a key that is not a string."""
     if isinstance(key, bool):
         return "true" if key else "false"
     if isinstance(key, float):
@@ -251,7 +253,9 @@ def _name(key: Any, event: Any, decoder: Decoder) -> str:
 
 
 def _in_json(value: float, decoder: Decoder) -> float | None:
-    """Return a float as it is after JSON: an integer if it is whole and fits into 64 bits."""
+    """Return a float in the form that it has in JSON: an integer if it is whole and fits into 64
+    bits.
+    """
     if not math.isfinite(value):
         decoder.later = UnsupportedValue(f"json: unsupported value: {float_text(value)}")
         return None
@@ -259,7 +263,7 @@ def _in_json(value: float, decoder: Decoder) -> float | None:
 
 
 def _go_text(key: Any) -> str:
-    """Return a key as Go's `%#v` prints it."""
+    """Return a key in Go's `%#v` format."""
     if isinstance(key, str):
         return go_quoted(key)
     if isinstance(key, bool):
@@ -298,7 +302,8 @@ class Anchors:
     def value_of(self, event: Any, levels: int) -> Any:
         """Return a copy of the value that an alias stands for.
 
-        levels: the most that it may have. Raises ComposerError, ConstructorError.
+        levels: the maximum number of nested levels of the value. Raises ComposerError,
+        ConstructorError.
         """
         self.check_known(event)
         value, nodes = self._known[event.anchor]

@@ -140,7 +140,9 @@ def shape_of(kind: type[Model]) -> type[Model]:
 
 
 class InvalidForm(ValueError):
-    """A value does not have the form of its field; the cause of msgspec's error."""
+    """A value does not have the form that its field requires, such as that of a duration. It is the
+    cause of msgspec's error.
+    """
 
     def __init__(self, field: str, why: str) -> None:
         super().__init__(f"{field}: {why}")
@@ -150,10 +152,10 @@ class InvalidForm(ValueError):
 def _form_setter(
     forms: Mapping[str, tuple[str, str | None, Callable[[Any], Any]]],
 ) -> Callable[[Model], None]:
-    """Return a function that brings fields into their form as soon as they are decoded. msgspec
-    adds the path of the Struct to its errors.
+    """Return a function that brings values of fields into their form as soon as they are decoded.
 
-    forms: by field, its name in documents, its value when it is absent, and the form.
+    msgspec adds the path of the Struct to its errors. forms: maps each field to its name in
+    documents, its value when it is absent, and its form.
     """
 
     def set_forms(model: Model) -> None:
@@ -225,8 +227,8 @@ def _each(many: Any, tidy: Tidier) -> Tidier:
 
 
 def _wire_type(hint: Any, rules: Document, within: type[Model]) -> Any:
-    """Return the type of a field of a shape. It is optional only where absent and zero are written
-    differently.
+    """Return the type of a field in a shape (`shape_of`). It is optional only where absent and zero
+    are written differently.
     """
     if rules.get("format") == "date-time":
         return str | None  # a missing time is written as null, if it is written
@@ -267,7 +269,7 @@ def _is_written(
 
 
 def _zero(info: msgspec.structs.FieldInfo, shaped: Any) -> tuple[Any, Any]:
-    """Return the zero of a field: a value, or a function that makes it."""
+    """Return the zero value of a field, or a function that makes it."""
     if shaped == str | None:
         return None, None
     if _is_part(shaped):

@@ -29,25 +29,25 @@ ReferenceVersion: TypeAlias = Callable[[GroupKind], str]
 
 
 class ConversionError(KapyError):
-    """An object cannot be converted; the message names object and field."""
+    """An object cannot be converted. The message names the object and the field."""
 
 
 class CannotConvert(Exception):
-    """Why a field cannot be converted. path: the field."""
+    """A field cannot be converted. The message gives the reason. path: the path of the field."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f"{path}: {why}")
 
 
 class Place(NamedTuple):
-    """The place of a part in its object, for messages and references."""
+    """The position of a part (a nested Struct) in its object, for messages and references."""
 
     path: str
     namespace: str
     reference_version: ReferenceVersion
 
     def of(self, name: str) -> Place:
-        """Return the place of a member."""
+        """Return the place of a member of this part."""
         path = f"{self.path}.{name}" if self.path else name
         return Place(path, self.namespace, self.reference_version)
 
@@ -63,10 +63,11 @@ Downgrade: TypeAlias = Callable[[Document, Place], None]
 
 
 class Row(NamedTuple):
-    """One declared difference.
+    """One declared difference between an older version of a Struct and the newest version.
 
-    shape: the fields of the older version. convert: both ways of conversion, for the fields of the
-    newest version. restores: the older version cannot say all that the newest can.
+    shape: returns the fields of the older version. convert: returns the conversions in both
+    directions, for the fields of the newest version. restores: whether the older version cannot
+    express all values of the newest one, so that the conversion annotation keeps them.
     """
 
     shape: Callable[[Fields], Fields]
@@ -85,11 +86,11 @@ class OldModel(Model):
 
 
 class Difference:
-    """The declared differences of one Struct.
+    """The declared differences between an older version of a Struct and the newest version.
 
-    schema: constraints on the whole object, which older versions rarely have. status_subresource:
-    the older version has that subresource, although the kind has no status. remembers: the
-    conversion annotation is written if a row needs it.
+    schema: the constraints on the whole object, which older versions rarely have.
+    status_subresource: whether the older version has that subresource, although the kind has no
+    status. remembers: whether the conversion annotation is written if a row needs it.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class Difference:
             self.constants["STATUS_SUBRESOURCE"] = True
 
     def apply(self, fields: Fields) -> Fields:
-        """Return the fields of the older version."""
+        """Return the fields of the older version, derived from those of the newest version."""
         for row in self.rows:
             fields = row.shape(fields)
         return fields

@@ -14,7 +14,9 @@ _ZEROS: Final[dict[Any, Any]] = {str: "", int: 0, bool: False}
 
 
 class Field(NamedTuple):
-    """One field. encoded: its name in documents. factory: makes the default value."""
+    """A field of a Struct, from which that of an older version is derived. encoded: the name of the
+    field in documents. factory: a function that makes the default value.
+    """
 
     encoded: str
     hint: Any
@@ -30,7 +32,7 @@ Fields: TypeAlias = dict[str, Field]
 
 
 def camel_case(name: str) -> str:
-    """Return the name in documents of a field without an explicit one."""
+    """Return the name that a field without an explicit name has in documents."""
     head, *tail = name.removesuffix("_").split("_")
     return head + "".join(word.capitalize() for word in tail)
 
@@ -47,12 +49,12 @@ def optional_field(name: str, hint: Any) -> Field:
 
 
 def plain(hint: Any) -> Any:
-    """Return a hint without its rules."""
+    """Return a type hint without its `rules(…)`."""
     return plain(get_args(hint)[0]) if get_origin(hint) is Annotated else hint
 
 
 def with_type(hint: Any, kind: Any) -> Any:
-    """Return a hint of another type with the same rules."""
+    """Return a type hint with another type and the same rules."""
     if get_origin(hint) is Annotated:
         inner, *rules = get_args(hint)
         return Annotated[(with_type(inner, kind), *rules)]
@@ -67,7 +69,7 @@ def without_none(kind: Any) -> Any:
 
 
 def without_rules(hint: Any, *keys: str) -> Any:
-    """Return a hint without some keys of its rules."""
+    """Return a type hint without the rules that have one of these keys."""
     if get_origin(hint) is not Annotated:
         return hint
     inner, *metas = get_args(hint)
@@ -83,12 +85,12 @@ def _without_keys(meta: Any, keys: tuple[str, ...]) -> Any:
 
 
 def with_description(hint: Any, text: str) -> Any:
-    """Return a hint with a description."""
+    """Return a type hint with a description."""
     return Annotated[hint, msgspec.Meta(extra_json_schema={"description": text})]
 
 
 def rule(hint: Any, key: str) -> Any:
-    """Return what the rules of a hint say under `key`."""
+    """Return the value of the rule `key` of a type hint, None if there is none."""
     result = None
     while get_origin(hint) is Annotated:
         hint, *metas = get_args(hint)
@@ -99,7 +101,7 @@ def rule(hint: Any, key: str) -> Any:
 
 
 def nested_types(hint: Any) -> Any:
-    """Return every Struct in a hint."""
+    """Return every Struct in a type hint."""
     if isinstance(hint, type) and issubclass(hint, Model):
         return [hint]
     inner = get_args(hint)[:1] if get_origin(hint) is Annotated else get_args(hint)
@@ -107,7 +109,7 @@ def nested_types(hint: Any) -> Any:
 
 
 def substitute(hint: Any, exchange: Any) -> Any:
-    """Return a hint in which `exchange` has replaced every Struct."""
+    """Return a type hint in which `exchange` has replaced every Struct."""
     origin = get_origin(hint)
     if origin is Annotated:
         inner, *metas = get_args(hint)

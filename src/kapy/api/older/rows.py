@@ -31,7 +31,9 @@ def remove(*names: str) -> Row:
 
 
 def drop(*names: str) -> Row:
-    """Fields of the newest version that the older version replaces by others."""
+    """Remove fields from the older version, which has other fields in their place. Other rows
+    convert them.
+    """
     return Row(_without(names))
 
 
@@ -68,7 +70,9 @@ def add_required(**hints: Any) -> Row:
 
 
 def inline(part: type[Model]) -> Row:
-    """Put the fields of `part` in the place of the part."""
+    """Add the fields of the nested Struct `part` directly to the older version. Other rows convert
+    them.
+    """
     hints = get_type_hints(part, include_extras=True)
     new = {
         field.name: Field(
@@ -108,7 +112,7 @@ def rename(**names: str) -> Row:
 
 
 class Codec(NamedTuple):
-    """Conversions of a value to the newest version and to the older one."""
+    """A pair of functions that convert a value to the newest version and to the older one."""
 
     upgrade: Callable[[Any], Any]
     downgrade: Callable[[Any], Any]
@@ -118,8 +122,9 @@ SAME: Final = Codec(lambda value: value, lambda value: value)
 
 
 def move(target: str, codec: Codec = SAME, **hints: Any) -> Row:
-    """A field of the older version stands elsewhere in the newest. target: its path in documents,
-    from this part on."""
+    """Give a field of the older version another place in the newest version. target: the path of
+    that place in documents, relative to the Struct.
+    """
     ((name, hint),) = hints.items()
     new = optional_field(camel_case(name), hint)
     path = target.split(".")
@@ -136,7 +141,9 @@ def move(target: str, codec: Codec = SAME, **hints: Any) -> Row:
 
 
 def custom(upgrade: Upgrade | None, downgrade: Downgrade | None, *, restores: bool = False) -> Row:
-    """A custom conversion. restores: `upgrade` reads the content that the annotation remembers."""
+    """Convert with custom functions, and keep the fields as they are. restores: whether `upgrade`
+    reads the content of the conversion annotation.
+    """
     return Row(lambda fields: fields, lambda _: (upgrade, downgrade), restores)
 
 
@@ -151,7 +158,7 @@ def retype(**hints: Any) -> Row:
 
 
 def pointers(*names: str) -> Row:
-    """The older version tells absent and zero apart."""
+    """Turn values into pointers in the older version, which distinguishes absent from zero."""
 
     def add_pointer(_: str, field: Field) -> Field:
         hint = shapes.with_type(field.hint, plain(field.hint) | None)
@@ -161,7 +168,9 @@ def pointers(*names: str) -> Row:
 
 
 def values(*names: str) -> Row:
-    """Turn pointers into values in the older version; the annotation tells absent from zero."""
+    """Turn pointers into values in the older version. The annotation distinguishes absent from
+    zero.
+    """
 
     def convert(newest: Fields) -> tuple[Upgrade, None]:
         result = [(newest[name].encoded, _to_pointer(newest[name])) for name in names]
@@ -180,7 +189,9 @@ def _to_pointer(field: Field) -> Callable[[Any, Any], Any]:
 
 
 def plain_values(*names: str) -> Row:
-    """Like `values`, but another row converts the field, or none does."""
+    """Turn pointers into values like `values`, but leave the conversion of the fields to other
+    rows.
+    """
 
     def remove_pointer(_: str, field: Field) -> Field:
         hint = shapes.with_type(field.hint, without_none(plain(field.hint)))
@@ -195,12 +206,12 @@ def make_optional(*names: str) -> Row:
 
 
 def make_required(*names: str) -> Row:
-    """The older version requires these fields."""
+    """Make fields required in the older version."""
     return _change_each(names, lambda field: Field(field.encoded, field.hint))
 
 
 def require_in_schema(*names: str) -> Row:
-    """The older version requires these fields in its schema, although they have a default."""
+    """Make fields required in the schema of the older version, although they have a default."""
     return _rule_row(names, rules(required=True))
 
 
@@ -242,14 +253,16 @@ def _each(fields: Fields, names: Any, change: Callable[[str, Field], Field]) -> 
 
 
 def _existing_fields(fields: Fields, names: Any) -> Iterable[tuple[str, Field]]:
-    """Raise LookupError if the newest version lacks a field that a declaration names."""
+    """Return the fields. Raise LookupError if the newest version lacks a field that a declaration
+    names.
+    """
     if unknown := [name for name in names if name not in fields]:
         raise LookupError(f"the newest version has no field {', '.join(unknown)}")
     return fields.items()
 
 
 def _renamed_field(field: Field, name: str) -> Field:
-    """Return a field with another name, with which its description begins, too."""
+    """Return a field with another name, also at the beginning of its description."""
     text = shapes.rule(field.hint, "description") or ""
     hint = field.hint
     if text.startswith(f"{field.encoded} "):

@@ -20,12 +20,13 @@ def conditions(
     newer: tuple[str, ...] = (),
     always: bool = False,
 ) -> Row:
-    """Conditions, and other fields whose meaning has changed.
+    """Convert the conditions, and the other fields of a status whose meaning has changed.
 
-    The older version has the new ones in its `v1beta2`, the newest version has the old ones in its
-    `deprecated.v1beta1`. group: the type of `v1beta2`; None if the older version lacks it.
-    deprecated: the fields beside `conditions` that are grouped so, with their types in the older
-    version. newer: those that `v1beta2` has. always: `deprecated` is written even when it is empty.
+    The older version has the new fields in `v1beta2`. The newest version has the old fields in
+    `deprecated.v1beta1`. group: the type of the field `v1beta2`; None if the older version lacks
+    it. deprecated: the fields besides `conditions` in `deprecated.v1beta1`, with their types in the
+    older version. newer: the fields besides `conditions` in `v1beta2`. always: write `deprecated`
+    even when it is empty.
     """
     fields_in_deprecated = deprecated or {}
     old_names = ("conditions", *(camel_case(name) for name in fields_in_deprecated))
@@ -58,9 +59,10 @@ def conditions(
 
 
 def milestones(**flags: tuple[str, Any]) -> Row:
-    """Flags of the older version that are milestones in `initialization` of the newest.
+    """Convert flags of the older version to milestones in `initialization` of the newest version.
 
-    flags: by the old field name, the JSON name of the milestone and the type of the flag.
+    flags: for each field name in the older version, the JSON name of the milestone and the type of
+    the flag.
     """
     hints = {name: hint for name, (_, hint) in flags.items()}
     names = [(camel_case(name), milestone) for name, (milestone, _) in flags.items()]

@@ -1,4 +1,4 @@
-"""ClusterResourceSet and ClusterResourceSetBinding."""
+"""Validation of ClusterResourceSets and ClusterResourceSetBindings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _IMMUTABLE: Final = "field is immutable"
 def cluster_resource_set_errors(
     new: ClusterResourceSet, old: ClusterResourceSet | None, _: FeatureGates
 ) -> list[FieldError]:
-    """Return the errors of a ClusterResourceSet."""
+    """Return the validation errors of a ClusterResourceSet."""
     spec = new.spec
     parsed, errors = parse_selector(spec.cluster_selector, _SELECTOR)
     if parsed is not None and parsed.everything:
@@ -33,7 +33,7 @@ def cluster_resource_set_errors(
 def cluster_resource_set_binding_errors(
     new: ClusterResourceSetBinding, old: ClusterResourceSetBinding | None, _: FeatureGates
 ) -> list[FieldError]:
-    """Return the errors of a ClusterResourceSetBinding."""
+    """Return the validation errors of a ClusterResourceSetBinding."""
     name = new.spec.cluster_name
     if old is None or old.spec.cluster_name in ("", name):
         return []

@@ -13,7 +13,7 @@ from kapy.kube.field_errors import FieldError, forbidden, invalid
 
 
 def cluster_errors(cluster: Cluster, old: Cluster | None, gates: FeatureGates) -> list[FieldError]:
-    """Return the errors of a Cluster."""
+    """Return the validation errors of a Cluster."""
     spec = cluster.spec
     errors = name_as_label_errors(cluster.metadata.name, " ")
     before = old.spec if old is not None else None

@@ -30,7 +30,7 @@ _WORKERS: Final = "spec.workers"
 def cluster_class_errors(
     new: ClusterClass, old: ClusterClass | None, gates: FeatureGates
 ) -> list[FieldError]:
-    """Return the errors of a ClusterClass."""
+    """Return the validation errors of a ClusterClass."""
     if not gates.cluster_topology:
         return [closed_gate_error("ClusterTopology")]
     errors = [
@@ -71,7 +71,7 @@ def _template_errors(new: ClusterClass) -> Iterator[FieldError]:
 
 
 def _workers(new: ClusterClass) -> Iterator[tuple[str, MachineDeploymentClass | MachinePoolClass]]:
-    """Classes of workers, with their paths by number."""
+    """Yield the classes of workers with their paths, which contain the index in the list."""
     workers = new.spec.workers
     for number, deployment in enumerate(workers.machine_deployments):
         yield f"{_WORKERS}.machineDeployments[{number}]", deployment
@@ -82,7 +82,7 @@ def _workers(new: ClusterClass) -> Iterator[tuple[str, MachineDeploymentClass | 
 def _named_workers(
     new: ClusterClass,
 ) -> Iterator[tuple[str, MachineDeploymentClass | MachinePoolClass]]:
-    """Return the classes of workers by name, with their paths."""
+    """Yield the classes of workers with their paths, which contain the name of the class."""
     for path, worker in _workers(new):
         yield f"{path.partition('[')[0]}[{worker.class_}]", worker
 
@@ -196,8 +196,11 @@ def _version_errors(versions: Sequence[str]) -> Iterator[FieldError]:
 
 
 def compatibility_errors(old: ClusterClass, new: ClusterClass) -> Iterator[FieldError]:
-    """Return why one class cannot replace another: objects in use cannot become
-    objects of another kind."""
+    """Yield the errors of a change of a ClusterClass that is in use.
+
+    The templates of a class must keep their kinds, because objects cannot become objects of another
+    kind.
+    """
     before, after = old.spec, new.spec
     yield from _kept_kind(
         before.infrastructure.template_ref,

@@ -1,4 +1,4 @@
-"""ExtensionConfig."""
+"""Validation of ExtensionConfigs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SELECTOR: Final = "spec.namespaceSelector"
 def extension_config_errors(
     config: ExtensionConfig, _: ExtensionConfig | None, gates: FeatureGates
 ) -> list[FieldError]:
-    """Return the errors of an ExtensionConfig."""
+    """Return the validation errors of an ExtensionConfig."""
     if not gates.runtime_sdk:
         return [closed_gate_error("RuntimeSDK")]
     spec = config.spec

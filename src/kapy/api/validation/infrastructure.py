@@ -24,7 +24,7 @@ _DOCKER_DOMAINS: Final = "spec.failureDomains"
 def dev_cluster_errors(
     cluster: DevCluster, _: DevCluster | None, __: FeatureGates
 ) -> list[FieldError]:
-    """Return the errors of a DevCluster."""
+    """Return the validation errors of a DevCluster."""
     return _domain_errors(_dev_domains(cluster.spec), _DEV_DOMAINS)
 
 
@@ -42,7 +42,7 @@ def dev_cluster_template_errors(
 def docker_cluster_errors(
     cluster: DockerCluster, _: DockerCluster | None, __: FeatureGates
 ) -> list[FieldError]:
-    """Return the errors of a DockerCluster."""
+    """Return the validation errors of a DockerCluster."""
     return _domain_errors(cluster.spec.failure_domains, _DOCKER_DOMAINS)
 
 
@@ -138,7 +138,11 @@ def _domain_errors(domains: Sequence[FailureDomain], path: str) -> list[FieldErr
 def _new_cluster_template_errors(
     errors: list[FieldError], metadata: TemplateMeta, gates: FeatureGates
 ) -> list[FieldError]:
-    """Add the errors of the template's metadata. errors: of its own fields."""
+    """Return the errors of a new cluster template: those of its own fields, and those of its
+    metadata.
+
+    errors: the errors of its own fields.
+    """
     if not gates.cluster_topology:
         problem = "can be set only if the ClusterTopology feature flag is enabled"
         return [forbidden("spec", problem)]

@@ -1,4 +1,4 @@
-"""IPAddress and IPAddressClaim."""
+"""Validation of IPAddresses and IPAddressClaims."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from kapy.kube.model import Model, encode
 
 
 def ip_address_errors(new: IPAddress, old: IPAddress | None, _: FeatureGates) -> list[FieldError]:
-    """Return the errors of an IPAddress alone; `kapy.core` compares it with its claim."""
+    """Return the validation errors of an IPAddress alone; `kapy.core` compares it with its claim.
+    """
     if old is not None:
         return _immutability_errors("IPAddress", old.spec, new.spec)
     spec = new.spec
@@ -27,7 +28,7 @@ def ip_address_errors(new: IPAddress, old: IPAddress | None, _: FeatureGates) ->
 def ip_address_claim_errors(
     new: IPAddressClaim, old: IPAddressClaim | None, _: FeatureGates
 ) -> list[FieldError]:
-    """Return the errors of an IPAddressClaim."""
+    """Return the validation errors of an IPAddressClaim."""
     return [] if old is None else _immutability_errors("IPAddressClaim", old.spec, new.spec)
 
 

@@ -1,4 +1,4 @@
-"""KubeadmConfig, and the same specification inside templates and control planes."""
+"""Validation of KubeadmConfigs, and of the same specification in templates and control planes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _NOT_WITH_IGNITION: Final = f'not supported when spec.format is set to: "{IGNITI
 def kubeadm_config_errors(
     config: KubeadmConfig, _: KubeadmConfig | None, gates: FeatureGates
 ) -> list[FieldError]:
-    """Return the errors of a KubeadmConfig."""
+    """Return the validation errors of a KubeadmConfig."""
     return config_spec_errors(config.spec, "spec", gates)
 
 
 def kubeadm_config_template_errors(
     template: KubeadmConfigTemplate, _: KubeadmConfigTemplate | None, gates: FeatureGates
 ) -> list[FieldError]:
-    """Return the errors of a KubeadmConfigTemplate."""
+    """Return the validation errors of a KubeadmConfigTemplate."""
     inner = template.spec.template
     errors = config_spec_errors(inner.spec, "spec.template.spec", gates)
     return errors + template_metadata_errors(inner.metadata, "spec.template.metadata")

@@ -1,4 +1,4 @@
-"""MachineDrainRule."""
+"""Validation of MachineDrainRules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kapy.kube.field_errors import FieldError, invalid
 def machine_drain_rule_errors(
     rule: MachineDrainRule, _: MachineDrainRule | None, __: FeatureGates
 ) -> list[FieldError]:
-    """Return the errors of a MachineDrainRule."""
+    """Return the validation errors of a MachineDrainRule."""
     errors = []
     drain = rule.spec.drain
     if drain.behavior in ("Skip", "WaitCompleted") and drain.order is not None:

@@ -1,4 +1,4 @@
-"""MachineHealthChecks, and the health checks of Machines in classes and topologies."""
+"""Validation of MachineHealthChecks, and of the health checks in classes and topologies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SELECTOR: Final = "spec.selector"
 def health_check_errors(
     checks: HealthChecks, trigger: RemediationTrigger, path: str
 ) -> list[FieldError]:
-    """Return the errors of a health check. path: of the health check."""
+    """Return the validation errors of a health check. path: the path of the health check."""
     errors = []
     seconds = checks.node_startup_timeout_seconds
     if seconds and seconds < LEAST_STARTUP_SECONDS:
@@ -35,7 +35,7 @@ def health_check_errors(
 def machine_health_check_errors(
     check: MachineHealthCheck, old: MachineHealthCheck | None, _: FeatureGates
 ) -> list[FieldError]:
-    """Return the errors of a MachineHealthCheck."""
+    """Return the validation errors of a MachineHealthCheck."""
     spec = check.spec
     errors = _selector_errors(check)
     if old is not None and old.spec.cluster_name != spec.cluster_name:

@@ -1,4 +1,4 @@
-"""MachinePool."""
+"""Validation of MachinePools."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TEMPLATE: Final = "spec.template.spec"
 def machine_pool_errors(
     pool: MachinePool, old: MachinePool | None, gates: FeatureGates
 ) -> list[FieldError]:
-    """Return the errors of a MachinePool."""
+    """Return the validation errors of a MachinePool."""
     if not gates.machine_pool:
         return [closed_gate_error("MachinePool")]
     template = pool.spec.template

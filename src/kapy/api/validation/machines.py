@@ -1,4 +1,4 @@
-"""Machine, MachineSet and MachineDeployment."""
+"""Validation of Machines, MachineSets and MachineDeployments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TEMPLATE: Final = "spec.template.spec"
 
 
 def machine_errors(machine: Machine, old: Machine | None, gates: FeatureGates) -> list[FieldError]:
-    """Return the errors of a Machine."""
+    """Return the validation errors of a Machine."""
     spec = machine.spec
     errors = [] if _of_machine_pool(machine) else bootstrap_errors(spec.bootstrap, "spec")
     if old is not None and old.spec.cluster_name != spec.cluster_name:
@@ -49,7 +49,7 @@ def machine_errors(machine: Machine, old: Machine | None, gates: FeatureGates) -
 def machine_set_errors(
     machine_set: MachineSet, old: MachineSet | None, gates: FeatureGates
 ) -> list[FieldError]:
-    """Return the errors of a MachineSet."""
+    """Return the validation errors of a MachineSet."""
     spec = machine_set.spec
     errors = bootstrap_errors(spec.template.spec.bootstrap, _TEMPLATE)
     errors += _selector_errors(spec.selector, spec.template, names_value=True)
@@ -65,7 +65,7 @@ def machine_set_errors(
 def machine_deployment_errors(
     deployment: MachineDeployment, old: MachineDeployment | None, gates: FeatureGates
 ) -> list[FieldError]:
-    """Return the errors of a MachineDeployment."""
+    """Return the validation errors of a MachineDeployment."""
     spec = deployment.spec
     errors = name_as_label_errors(deployment.metadata.name, ": ")
     errors += bootstrap_errors(spec.template.spec.bootstrap, _TEMPLATE)
@@ -94,7 +94,9 @@ def _of_machine_pool(machine: Machine) -> bool:
 
 
 def bootstrap_errors(bootstrap: Bootstrap, path: str) -> list[FieldError]:
-    """Return an error if there is neither a Secret nor a reference; an empty one counts as none."""
+    """Return an error if the bootstrap has neither a Secret nor a reference. An empty reference
+    counts as none.
+    """
     if bootstrap.data_secret_name is not None or is_defined(bootstrap.config_ref):
         return []
     where = f"{path}.bootstrap"
@@ -108,8 +110,8 @@ def bootstrap_errors(bootstrap: Bootstrap, path: str) -> list[FieldError]:
 def _selector_errors(
     selector: LabelSelector, template: MachineTemplateSpec, *, names_value: bool
 ) -> list[FieldError]:
-    """Return an error if the selector does not select the template's labels. names_value: the error
-    shows the labels.
+    """Return an error if the selector does not select the template's labels. names_value: show the
+    labels in the error.
     """
     wanted, errors = parse_selector(selector, "spec.selector")
     if wanted is None:

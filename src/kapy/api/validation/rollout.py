@@ -1,4 +1,4 @@
-"""The size of the steps in which Machines are replaced."""
+"""Validation of the sizes of the steps in which Machines are replaced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 def rolling_update_errors(
     step: MachineDeploymentRolloutStrategyRollingUpdate, path: str
 ) -> list[FieldError]:
-    """Return the errors of maxUnavailable and maxSurge. path: of the part with both."""
+    """Return the errors of maxUnavailable and maxSurge. path: the path of the object with both
+    fields.
+    """
     errors = int_or_percent_errors(f"{path}.maxUnavailable", step.max_unavailable)
     errors += int_or_percent_errors(f"{path}.maxSurge", step.max_surge)
     if step.max_unavailable == 0 and step.max_surge == 0:
@@ -23,7 +25,7 @@ def rolling_update_errors(
 
 
 def int_or_percent_errors(path: str, value: int | str | None) -> list[FieldError]:
-    """Return an error if a text is not a percentage."""
+    """Return an error if a value is a text that is not a percentage."""
     if not isinstance(value, str):
         return []
     if not value.endswith("%"):

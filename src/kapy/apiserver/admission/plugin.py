@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 class Compute(Protocol):
-    """Runs a pure computation; for a large request outside the event loop."""
+    """A function that runs a pure computation, for a large request outside of the event loop."""
 
     def __call__(self, work: Callable[[], Result], /) -> Awaitable[Result]: ...
 
@@ -26,10 +26,12 @@ async def compute_inline(work: Callable[[], Result], /) -> Result:
 
 
 class Review(Struct):  # every write creates two; a Struct is created in C
-    """One write as admission sees it (upstream's AdmissionReview, without HTTP).
+    """One write in the form that admission plug-ins receive (upstream's AdmissionReview, without
+    HTTP).
 
-    options: returns the options as in the API (`CreateOptions` …). warnings: sent to the client,
-    also with a refusal. large: `compute` runs pure computations about the objects.
+    options: returns the options of the request (`CreateOptions` …). warnings: the warnings for the
+    client, which are also sent with a refusal. large: whether `compute` should run pure
+    computations about the objects.
     """
 
     operation: Literal["CREATE", "UPDATE", "DELETE"]
@@ -48,7 +50,7 @@ class Review(Struct):  # every write creates two; a Struct is created in C
 
 
 class Admission(Protocol):
-    """An admission plug-in. It sees all writes of each resource that it handles."""
+    """An admission plug-in, which is called for all writes of the resources that it handles."""
 
     def handles(self, resource: Resource, subresource: str) -> bool:
         """Report whether this plug-in handles writes of this resource; results are cached."""
@@ -72,6 +74,6 @@ def denial_message(webhook: str, why: str) -> str:
 
 
 def denial_reason(value: str) -> str:
-    """Return the webhook's own message from a message made by `denied`."""
+    """Return the webhook's own message from a message made by `denial_message`."""
     by, result, why = value.partition(" denied the request: ")
     return why if result and by.startswith("admission webhook ") else value

@@ -17,7 +17,7 @@ _STATUS: Final = ("metadata", "status", "message", "reason", "details", "code")
 
 
 def new_event(attributes: Attributes, request: Request, arrival: Arrival, level: str) -> Document:
-    """Return the event of an arriving request; `finished` derives the lines from it."""
+    """Return the audit event of a request that has arrived."""
     event: Document = {
         "kind": "Event",
         "apiVersion": API_VERSION,

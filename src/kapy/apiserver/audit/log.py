@@ -39,10 +39,8 @@ class LogNotWritable(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """Rotation of the file.
-
-    megabytes: the maximum size (0: 100, as upstream). days, backups: the age and number of old
-    files to keep (0: no limit).
+    """The settings of the rotation of the log file. megabytes: the maximum size (0: 100, as
+    upstream). days, backups: the maximum age and number of old files (0: no limit).
     """
 
     megabytes: int = 0
@@ -51,9 +49,8 @@ class Rotation:
 
 
 class LogQueue:
-    """Lines queued for `write`, which is called in a thread, but never concurrently.
-
-    lost: called with the number of lines that could not be written.
+    """A bounded queue of log lines. The function `write` is called in a thread, but never
+    concurrently. lost: called with the number of lines that could not be written.
     """
 
     def __init__(self, write: Write, *, lost: Callable[[int], None]) -> None:
@@ -117,14 +114,12 @@ def to_standard_output(lines: Sequence[bytes]) -> None:
 
 
 class LogFile:
-    """A file that only its owner can read.
-
-    A full file is renamed like lumberjack (used by kube-apiserver) does:
-    `audit-2026-01-31T10-15-00.000.log`.
+    """The file of the audit log, which only its owner can read. A full file is renamed as
+    lumberjack (used by kube-apiserver) does: `audit-2026-01-31T10-15-00.000.log`.
     """
 
     def __init__(self, path: Path, rotation: Rotation, clock: Clock) -> None:
-        """Open the file. Raises LogNotWritable."""
+        """Open the log file. Raises LogNotWritable."""
         self._path = path
         self._limit = (rotation.megabytes or 100) * MEGABYTE
         self._rotation = rotation
@@ -153,7 +148,7 @@ class LogFile:
         self._append(batch)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the log file."""
         os.close(self._handle)
 
     def _append(self, lines: Sequence[bytes]) -> None:

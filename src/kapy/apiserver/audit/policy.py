@@ -43,7 +43,9 @@ STAGES: Final = ("RequestReceived", "ResponseStarted", "ResponseComplete", "Pani
 
 
 class GroupResources(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
-    """Resources of an API group (`*`: all groups). An empty list means all of the group."""
+    """The resources of an API group (`*`: of all groups) that a rule matches. An empty list means
+    all resources of the group.
+    """
 
     group: str = ""
     resources: tuple[str, ...] = ()
@@ -60,7 +62,7 @@ class GroupResources(msgspec.Struct, rename="camel", forbid_unknown_fields=True,
 
 
 class Rule(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
-    """One rule. An empty list matches everything."""
+    """A rule of an audit policy. An empty list matches everything."""
 
     level: str = ""
     users: tuple[str, ...] = ()
@@ -73,7 +75,9 @@ class Rule(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=Tr
     omit_managed_fields: bool | None = None
 
     def matches(self, attributes: Attributes, *, authenticated: bool) -> bool:
-        """Report whether the rule matches a request. authenticated: as a user."""
+        """Report whether the rule matches a request. authenticated: whether the request is
+        authenticated.
+        """
         user = attributes.user
         if self.users and not (authenticated and user.name in self.users):
             return False
@@ -121,7 +125,7 @@ def _covers(pattern: str, path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The level and options for one request."""
+    """The audit level and the audit options for one request."""
 
     level: Level
     omit_stages: frozenset[str]
@@ -130,13 +134,13 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The rules with their verdicts; `otherwise` applies if no rule matches."""
+    """An audit policy: rules with their verdicts. `otherwise` applies if no rule matches."""
 
     rules: tuple[tuple[Rule, Verdict], ...]
     otherwise: Verdict
 
     def verdict(self, attributes: Attributes, *, authenticated: bool = True) -> Verdict:
-        """Return the verdict for a request. authenticated: the request is authenticated."""
+        """Return the verdict for a request. authenticated: whether the request is authenticated."""
         for rule, verdict in self.rules:
             if rule.matches(attributes, authenticated=authenticated):
                 return verdict

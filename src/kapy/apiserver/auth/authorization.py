@@ -20,9 +20,10 @@ _AS_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 class Attributes(NamedTuple):
-    """The subject of an authorization: a resource, or (if `path` is not None) a URL path.
+    """The attributes of a request that is authorized: a resource, or (if `path` is not None) a URL
+    path.
 
-    field_selector, label_selector: as in the query; RBAC ignores them.
+    field_selector, label_selector: the selectors as in the query; RBAC ignores them.
     """
 
     user: User
@@ -42,7 +43,7 @@ class Attributes(NamedTuple):
         return self.path is None
 
     def forbidden_error(self, why: str = "") -> Forbidden:
-        """Return kube-apiserver's error for a user without the right."""
+        """Return kube-apiserver's error for a user who lacks the permission."""
         why = f": {why}" if why else ""
         result = f"{self._denial().translate(_AS_HTML)}{why}"
         if not (self.group or self.resource):

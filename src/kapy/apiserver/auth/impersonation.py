@@ -33,7 +33,7 @@ class ImpersonationRequest:
         return not (self.uid or self.groups or self.extra)
 
     def __str__(self) -> str:
-        """Return the user as Go prints it."""
+        """Return the user in the format of a Go struct, as in kube-apiserver's messages."""
         extra = ", ".join(
             f"{go_quoted(k)}:{_format_go_list(v)}" for k, v in sorted(self.extra.items())
         )

@@ -54,7 +54,9 @@ def parse_node_user(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """One impersonation mode. name: "" for the legacy mode."""
+    """An impersonation mode. name: the part of the verb after `impersonate:`, "" for the legacy
+    mode.
+    """
 
     name: str
     applies: Callable[[ImpersonationRequest, User], bool]
@@ -65,7 +67,7 @@ class Mode:
 
     @property
     def group(self) -> str:
-        """Return the API group of users, groups, service accounts and nodes."""
+        """Return the API group that the mode uses for users, groups, service accounts and nodes."""
         return _GROUP if self.name else ""
 
 
@@ -103,7 +105,7 @@ _MODES: Final = (
 
 
 class ImpersonationAuthorizer:
-    """Authorize impersonation; for each requester, the mode that worked last is tried first."""
+    """Authorizes impersonation. For each requester, it first tries the mode that succeeded last."""
 
     __slots__ = ("_worked",)
 
@@ -187,8 +189,9 @@ def _user_attributes(mode: Mode, identity: ImpersonationRequest, user: User) -> 
 
 
 def _group_attributes(mode: Mode, identity: ImpersonationRequest, user: User) -> list[Attributes]:
-    """Return the right for each group. Raises Forbidden for groups a constrained mode never
-    allows.
+    """Return the attributes to authorize for each impersonated group.
+
+    Raises Forbidden for groups that a constrained mode never allows.
     """
     if mode.name and "" in identity.groups:
         refused = _attributes(mode, user, "groups", "")
@@ -200,7 +203,10 @@ def _group_attributes(mode: Mode, identity: ImpersonationRequest, user: User) ->
 
 
 def _extra_attributes(mode: Mode, identity: ImpersonationRequest, user: User) -> list[Attributes]:
-    """Return the right for each extra value. Raises Forbidden for extras that are never allowed."""
+    """Return the attributes to authorize for each extra value.
+
+    Raises Forbidden for extras that are never allowed.
+    """
     wanted = _attributes(mode, user, "userextras", "", group=_GROUP)
     if mode.name:
         for wrong in _extra_problems(identity):

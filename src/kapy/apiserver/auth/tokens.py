@@ -96,10 +96,10 @@ class ServiceAccountTokens:
         *,
         warn_after: int = 0,
     ) -> str:
-        """Issue a token.
+        """Issue a token for a service account.
 
-        identity: the token's uid. warn_after: seconds after which clients should replace it,
-        although it is still valid.
+        identity: the uid of the token. warn_after: seconds after which clients should replace the
+        token, although it is still valid.
         """
         meta, now = account["metadata"], int(self._clock().timestamp())
         result: Document = {"namespace": meta["namespace"]}
@@ -176,7 +176,7 @@ class ServiceAccountTokens:
             raise ServiceTokenError(removal if is_account else _INVALIDATED)
 
     def keys(self) -> Document:
-        """Return the public keys (`/openid/v1/jwks`)."""
+        """Return the public keys, as a document for `/openid/v1/jwks`."""
         numbers = self._public_key().public_numbers()
         key = {
             "use": "sig",
@@ -190,7 +190,8 @@ class ServiceAccountTokens:
         return {"keys": [key]}
 
     def configuration(self, base: str) -> Document:
-        """Return `/.well-known/openid-configuration`. base: the URL of this server."""
+        """Return the document at `/.well-known/openid-configuration`. base: the URL of this server.
+        """
         return {
             "issuer": ISSUER,
             "jwks_uri": f"{base}/openid/v1/jwks",
@@ -260,7 +261,7 @@ class ServiceAccountTokens:
         )
 
     def verify_with(self, key: bytes) -> None:
-        """Verify tokens with a public key in DER; none can be issued here then."""
+        """Verify tokens with a public key in DER. No tokens can then be issued here."""
         from cryptography.hazmat.primitives.asymmetric import ec
         from cryptography.hazmat.primitives.serialization import load_der_public_key
 
@@ -274,9 +275,9 @@ class ServiceAccountTokens:
         return self._public
 
     def check_key(self, *, replace: bool = False) -> None:
-        """Check that the key of earlier tokens is there. Raises UnusableKey.
+        """Check that the key of earlier tokens exists and can be used. Raises UnusableKey.
 
-        replace: rename it, so that a new one is created.
+        replace: rename the key file, so that a new key is created.
         """
         if self._directory is None:
             return

@@ -30,7 +30,7 @@ _NAMES_ACCEPTED: Final = "the initial names have been accepted"
 
 
 def is_true(document: Document, kind: str) -> bool:
-    """Report whether a condition is True."""
+    """Report whether a condition of an object is True. kind: the type of the condition."""
     return any(
         condition["type"] == kind and condition["status"] == "True"
         for condition in (document.get("status") or {}).get("conditions") or ()
@@ -205,7 +205,9 @@ class DefinitionController:
             )
 
     def _decode_stored_objects(self, table_name: str) -> None:
-        """Convert the objects that are already stored by the current definition."""
+        """Make the table decode the objects that are already stored with the schema of the current
+        definition.
+        """
         table = self._server.store.table(table_name)
         definition = self._server.store.table(DEFINITIONS).get("", table_name)
         kinds = {kind.resource.api_version: kind for kind in self._served.get(table_name, ())}
@@ -290,16 +292,17 @@ class DefinitionController:
 
 
 class DefinitionFollower(DefinitionController):
-    """The same on a replica of the store: another process writes."""
+    """The DefinitionController of a replica of the store, to which only another process writes."""
 
     def _update_status(self, document: Document) -> Document:
         return document
 
     def _delete_objects(self, document: Document) -> None:
-        """Do nothing: their deletions arrive as writes."""
+        """Do nothing: the other process deletes the objects, and the deletions arrive as writes."""
 
     def _remove_definition(self, table: str) -> None:
-        """Do nothing: the deletion arrives as a write."""
+        """Do nothing: the other process removes the definition, and the removal arrives as a write.
+        """
 
 
 def _served_fields(document: Document) -> tuple[Any, ...]:

@@ -21,7 +21,9 @@ class ObjectKey(NamedTuple):
 
 
 class WorkQueue:
-    """A set in order of arrival. A key that is added while it is processed is queued again."""
+    """A queue of object keys, in order of arrival. A key that is added while it is processed is
+    queued again.
+    """
 
     def __init__(self) -> None:
         # A dict takes time for each key that was removed from its front.
@@ -30,12 +32,12 @@ class WorkQueue:
         self._cooperation = Cooperation()
 
     def add(self, place: ObjectKey) -> None:
-        """Queue an object."""
+        """Add the key of an object to the queue."""
         self._places[place] = None
         self._more.set()
 
     def add_after(self, place: ObjectKey) -> None:
-        """Queue an object after a delay.
+        """Add the key of an object to the queue after a delay.
 
         This needs a timer: nothing signals that admission would now accept, or that a webhook
         responds.

@@ -30,7 +30,7 @@ _MOST_SIDE: Final = 10_000
 
 
 class CommandSession:
-    """The streams of one client, and its command."""
+    """One command in a container, and the streams that its client has opened for it."""
 
     def __init__(self, wanted: CommandRequest) -> None:
         self._wanted = wanted
@@ -39,7 +39,7 @@ class CommandSession:
         self._gone = asyncio.Event()
 
     def add(self, name: str, channel: Channel) -> None:
-        """Take in a stream that the client has opened."""
+        """Add a stream that the client has opened."""
         self._channels.setdefault(name, channel)
         if self._wanted.streams <= self._channels.keys():
             self._complete.set()
@@ -103,7 +103,7 @@ class SpdyCommand(SpdyProtocol):
         self._command.end()
 
     async def aclose(self) -> None:
-        """Close the connection."""
+        """Close the SPDY connection."""
         self.close()
 
 
@@ -150,7 +150,7 @@ class WebSocketCommand(WebSocketProtocol):
         self._command.end()
 
     async def aclose(self) -> None:
-        """Close the connection."""
+        """Close the WebSocket."""
         self.close()
 
     def _send(self, number: int, data: bytes | None) -> None:

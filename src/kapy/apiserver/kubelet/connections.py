@@ -1,4 +1,5 @@
-"""The connection that a reply turns the request's connection into, and those to the ports of a Pod.
+"""Connections with streams: those that an upgraded request becomes, and those to the ports of a
+Pod.
 
 Ports of a Pod are reached over SPDY and over a WebSocket; `command_connection` has the streams of a
 command.
@@ -143,8 +144,9 @@ class Closable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StreamConnection:
-    """A connection with streams. head: the head of the 101 response. protocol: takes in what
-    arrives after it. serve: serves the streams until either side ends the connection.
+    """A connection with streams, after the upgrade of a request. head: the head of the 101
+    response. protocol: receives the bytes that follow the request. serve: serves the streams until
+    either side ends the connection.
     """
 
     head: bytes
@@ -154,7 +156,7 @@ class StreamConnection:
 
 
 def stream_connection(reply: PortForward | Execution) -> StreamConnection:
-    """Return the connection of a reply that has an upgrade."""
+    """Return the connection that a reply with an upgrade opens."""
     assert reply.upgrade is not None
     head = reply.upgrade.response_head()
     is_websocket = reply.upgrade.kind == "websocket"

@@ -23,10 +23,11 @@ class UnsupportedByRuntime(ApiError):
 
 
 class LogOptions(NamedTuple):
-    """Options of a log request.
+    """The options of a request for a container's log.
 
-    previous: the log of the previous container. tail, limit: the most lines and bytes. since: in
-    Unix time. timestamps: prefix each line with its time.
+    previous: whether the log of the previous container is requested. tail, limit: the maximum
+    number of lines and bytes. since: the time of the first line, in Unix time. timestamps: whether
+    each line begins with its time.
     """
 
     previous: bool = False
@@ -50,22 +51,25 @@ class Kubelet(Protocol):
         ...
 
     def connect(self, namespace: str, pod: str) -> Connect | None:
-        """Return the connector to a Pod's ports; results and errors as for `log`."""
+        """Return a function that connects to a Pod's ports. None and errors are as for `log`."""
         ...
 
     def command(self, namespace: str, pod: str, container: str) -> RunCommand | None:
-        """Return the runner of commands in a container; as for `log`. Raises UnsupportedByRuntime,
-        too.
+        """Return a function that runs commands in a container. None and errors are as for `log`.
+
+        Raises UnsupportedByRuntime, too.
         """
         ...
 
     def attachment(self, namespace: str, pod: str, container: str) -> RunCommand | None:
-        """Return what passes on the streams of a container's first process; as for `command`."""
+        """Return a function that attaches streams to a container's first process, as `command`
+        does.
+        """
         ...
 
 
 class LogStream:
-    """A log as a streaming response, until either side ends it."""
+    """A container's log as a streaming response, which either side may end."""
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self._pieces = pieces
@@ -100,7 +104,7 @@ class LogStream:
 class KubeletRequests:
     """The handler of authorized requests for subresources of Pods.
 
-    others: answers for Pods that this kubelet does not run, or None.
+    others: handles requests for Pods that this kubelet does not run, or None.
     """
 
     def __init__(
@@ -111,7 +115,7 @@ class KubeletRequests:
         self._others = others
 
     def __call__(self, request: Request) -> Reply | None:
-        """Answer a request; return None if no kubelet can. Raises BadRequest,
+        """Return the response to a request, None if no kubelet can handle it. Raises BadRequest,
         UnsupportedByRuntime.
         """
         result = self._answer(request, request_info(request))

@@ -22,14 +22,16 @@ _KEY_SUFFIX: Final = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """An accepted upgrade. protocol: the protocol above SPDY or the WebSocket."""
+    """An accepted upgrade of a connection. protocol: the name of the protocol inside SPDY or the
+    WebSocket.
+    """
 
     kind: Kind
     protocol: str
     key: str = ""
 
     def response_head(self) -> bytes:
-        """Return the head of the 101 response."""
+        """Return the status line and the headers of the 101 response."""
         lines = ["HTTP/1.1 101 Switching Protocols", "Connection: Upgrade"]
         if self.kind == "spdy":
             lines += [f"Upgrade: {SPDY_PROTOCOL}", f"X-Stream-Protocol-Version: {self.protocol}"]
@@ -44,7 +46,7 @@ class Upgrade:
 
 
 def requested_upgrade(request: Request) -> Kind | None:
-    """Return what a request upgrades to, None for neither SPDY nor a WebSocket."""
+    """Return the kind of upgrade that a request wants, None for neither SPDY nor a WebSocket."""
     upgrade = request.headers.get("upgrade", "").lower()
     if upgrade == SPDY_PROTOCOL.lower():
         return "spdy"
@@ -54,8 +56,8 @@ def requested_upgrade(request: Request) -> Kind | None:
 def negotiate_upgrade(
     request: Request, *, spdy: Sequence[str], websocket: Sequence[str], newest: bool = False
 ) -> Upgrade:
-    """Choose the first protocol of the client that the server has. newest: the first one of the
-    server, where a client that speaks SPDY offers none. Raises BadRequest.
+    """Choose the first protocol of the client that the server supports. newest: choose the first
+    protocol of the server if a client that speaks SPDY offers none. Raises BadRequest.
     """
     kind = requested_upgrade(request)
     if kind is None:

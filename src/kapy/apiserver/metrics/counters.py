@@ -49,11 +49,12 @@ class Label(NamedTuple):
 
 
 class RequestCounters:
-    """The counters of one label set.
+    """The counters of the requests with one set of labels.
 
-    codes: requests by response status. durations: of requests without webhook calls. waits: of the
-    other requests, including and excluding webhook time. sizes: response bytes over the network.
-    open: active watches. refused: requests over the limit, also counted in `codes`.
+    codes: the numbers of requests by response status. durations: the durations of requests without
+    webhook calls. waits: the durations of the other requests, including and excluding webhook time.
+    sizes: the sizes of responses over the network in bytes. open: the number of active watches.
+    refused: the number of requests over the limit, also counted in `codes`.
     """
 
     __slots__ = ("codes", "durations", "open", "refused", "sizes", "waits")
@@ -67,7 +68,7 @@ class RequestCounters:
         self.refused = 0
 
     def count_request(self, status: int, seconds: float) -> None:
-        """Count a request."""
+        """Count a request that called no webhooks."""
         codes = self.codes
         codes[status] = codes.get(status, 0) + 1
         self.durations.observe(seconds)
@@ -113,7 +114,7 @@ def _sum(histogram: Histogram, other: Histogram) -> Histogram:
 
 
 class WatchEventCounters:
-    """The watch events of one resource that were sent."""
+    """The counters of the watch events that were sent for one resource."""
 
     __slots__ = ("count", "sizes")
 
@@ -122,13 +123,13 @@ class WatchEventCounters:
         self.sizes = Histogram(EVENT_BUCKETS)
 
     def count_event(self, size: int) -> None:
-        """Count an event. size: bytes of JSON."""
+        """Count a watch event. size: the size of its JSON in bytes."""
         self.count += 1
         self.sizes.observe(size)
 
 
 class AuditCounters:
-    """Counters of audit events. levels: requests by audit level."""
+    """Counters of audit events. levels: the numbers of requests by audit level."""
 
     __slots__ = ("events", "levels", "lost")
 
@@ -145,7 +146,8 @@ class AuditCounters:
 class ServerMetrics:
     """All counters of one server.
 
-    changes: committed writes by table. cut: watches closed because of slow readers, by table.
+    changes: the numbers of committed writes by table. cut: the numbers of watches closed because of
+    slow readers, by table.
     """
 
     __slots__ = ("_plain", "_tallies", "audit", "changes", "cut", "events", "hooks")
@@ -160,8 +162,9 @@ class ServerMetrics:
         self.audit = AuditCounters()
 
     def request_counters(self, request: Request, route: Route | None, verb: str) -> RequestCounters:
-        """Return the counters for a request. verb: Kubernetes' verb, or the method if no
-        resource.
+        """Return the counters for a request.
+
+        verb: the verb of the API, or the HTTP method of a request for no resource.
         """
         if route is None:
             return self._new_counters(_path_label(request))

@@ -58,7 +58,8 @@ class WebhookCounters:
     ) -> None:
         """Count a call of a conversion webhook.
 
-        versions: from and to. failure: kube-apiserver's failure type, "" for success.
+        versions: the version before and the version after the conversion. failure: kube-apiserver's
+        type of the failure, "" for success.
         """
         key = ("failure" if failure else "success", failure)
         self.conversion_calls[key] += 1

@@ -50,7 +50,7 @@ _LEAVES: dict[str, Document] = {
 
 
 def index(registry: Registry) -> Document:
-    """Return `/openapi/v3`: the URLs of all documents."""
+    """Return the document at `/openapi/v3`, which lists the URLs of all documents."""
     pairs = dict.fromkeys((kind.resource.group, kind.resource.version) for kind in registry)
     paths: Document = {}
     for group, version in pairs:
@@ -66,7 +66,7 @@ def index(registry: Registry) -> Document:
 
 
 def _identity(kind: Kind) -> tuple[Any, ...]:
-    """Return what the description of a kind depends on; built-in kinds are those of the version."""
+    """Return a value that changes when the OpenAPI description of a kind may have changed."""
     schema = kind.schema.digest if isinstance(kind.schema, CustomSchema) else __version__
     resource = kind.resource
     paths = resource.namespaced, sorted(kind.subresources), sorted(kind.selectable)
@@ -304,5 +304,5 @@ def _merging(fact: Document) -> Document:
 
 
 def encode_document(description: Document) -> bytes:
-    """Encode a document."""
+    """Encode an OpenAPI document as JSON."""
     return msgspec.json.encode(description)

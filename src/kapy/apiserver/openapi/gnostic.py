@@ -51,12 +51,12 @@ def _bytes(number: int, content: bytes) -> bytes:
 
 
 def _any(value: Any) -> bytes:
-    """Encode gnostic's `Any`: the value as YAML."""
+    """Encode a value as gnostic's message `Any`, which holds it as YAML."""
     return _bytes(2, msgspec.json.encode(value) + b"\n")
 
 
 def _map_entry(number: int, name: str, content: bytes) -> Iterator[bytes]:
-    """Encode a member of a map: name and value."""
+    """Encode a member of a map as a message with its name and value."""
     yield _bytes(number, _bytes(1, name.encode()) + _bytes(2, content))
 
 
@@ -92,7 +92,7 @@ def _values(number: int, values: Any) -> Iterator[bytes]:
 
 
 def _type(number: int, value: Any) -> Iterator[bytes]:
-    """Encode `TypeItem`: one type, or several."""
+    """Encode gnostic's message `TypeItem`: one JSON type, or several."""
     types = [value] if isinstance(value, str) else value
     yield _bytes(number, b"".join(_texts(1, types)))
 
@@ -107,7 +107,7 @@ def _schemas(number: int, values: Any) -> Iterator[bytes]:
 
 
 def _inside(field: int, write: Writer) -> Writer:
-    """Return a writer that wraps the output of `write` in a message as this field."""
+    """Return a writer that puts the output of `write`, as this field, into a message."""
 
     def inside(number: int, value: Any) -> Iterator[bytes]:
         yield _bytes(number, b"".join(write(field, value)))
@@ -132,7 +132,7 @@ def _map_of(field: int, message: Message, extensions: int = 0, wrap: int = 0) ->
 
 
 def _additional(number: int, value: Any) -> Iterator[bytes]:
-    """Encode `AdditionalPropertiesItem`: a schema or a boolean."""
+    """Encode gnostic's message `AdditionalPropertiesItem`: a schema or a boolean."""
     if isinstance(value, dict):
         yield _bytes(number, b"".join(_schema(1, value)))
     else:
@@ -140,7 +140,9 @@ def _additional(number: int, value: Any) -> Iterator[bytes]:
 
 
 def _parameters(number: int, values: Any) -> Iterator[bytes]:
-    """Encode `ParametersItem`: body parameters, and those in path, query or header."""
+    """Encode gnostic's messages `ParametersItem`: body parameters, and those in path, query or
+    header.
+    """
     for value in values:
         if value["in"] == "body":
             parameter = _bytes(1, _message(value, _BODY, 6))

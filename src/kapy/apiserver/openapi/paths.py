@@ -12,7 +12,7 @@ _SCALE = "io.k8s.api.autoscaling.v1.Scale"
 
 
 def ref(name: str) -> Document:
-    """Return a reference to a schema."""
+    """Return a reference to the schema with this name."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
@@ -97,7 +97,7 @@ _STRATEGIC = "strategic-merge-patch+json"
 
 
 def add_paths(kind: Kind, shape: str, paths: Document) -> None:
-    """Add the paths of a kind to a document. shape: the name of its schema."""
+    """Add the paths of a kind to a document. shape: the name of the kind's schema."""
     resource = kind.resource
     base = resource.root
     added: Document = {}
@@ -123,7 +123,9 @@ def add_paths(kind: Kind, shape: str, paths: Document) -> None:
 def _operations(
     kind: Kind, shape: str, verbs: Iterable[str], part: str = "", *, everywhere: bool = False
 ) -> Document:
-    """Return the operations of one path. everywhere: the path covers all namespaces."""
+    """Return the OpenAPI operations of one path. everywhere: whether the path covers all
+    namespaces.
+    """
     resource = kind.resource
     if part == "scale":
         shape = _SCALE
@@ -204,7 +206,7 @@ def _group_id(group: str) -> str:
 
 
 def _operation_id(kind: Kind, verb: str, part: str, *, everywhere: bool) -> str:
-    """Return an operation id: `readOracleExampleDevV1NamespacedWidgetStatus`."""
+    """Return the id of an operation, such as `readOracleExampleDevV1NamespacedWidgetStatus`."""
     resource, begins = kind.resource, _ACTIONS[verb][2]
     group = _group_id(resource.group)
     where = "Namespaced" if kind.namespaced and not everywhere else ""

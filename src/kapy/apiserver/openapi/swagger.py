@@ -20,7 +20,7 @@ _METHODS: Final = ("get", "put", "post", "delete", "patch")
 
 
 def swagger(registry: Registry) -> Document:
-    """Return the whole v2 document."""
+    """Return the whole OpenAPI v2 document."""
     paths: Document = {}
     definitions: Document = {}
     for group, version in dict.fromkeys(

@@ -78,7 +78,7 @@ def _from_protobuf(raw: bytes) -> Any:
 
 
 def decode_json(raw: bytes, duplicates: list[str] | None = None) -> Any:
-    """Decode JSON. Raises InvalidJson."""
+    """Decode a JSON body. Raises InvalidJson. duplicates: collects paths of duplicate fields."""
     try:
         with paused_collection(len(raw)):
             value = decode_json_unchecked(raw)

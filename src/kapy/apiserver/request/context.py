@@ -25,11 +25,11 @@ MANAGER_LIMIT = 128
 class RequestContext(Struct):  # every request creates one; a Struct is created in C
     """A request for a resource.
 
-    verb: the API verb (`create`, `list` …). name: from the path; a create sets it from the body.
-    warnings: for the `Warning` header, in order. authorize: authorizes actions beyond the verb;
-    None for superusers. guard: checks the object before its validation. is_large: computations run
-    in a thread of `large_work`. was_defaulted: the stored object got defaults of the storage
-    version.
+    verb: the API verb (`create`, `list` …). name: the name in the path; a create sets it from the
+    body. warnings: the values of the `Warning` header, in order. authorize: authorizes actions
+    beyond the verb; None for superusers. guard: checks the object before its validation. is_large:
+    whether computations run in a thread of `large_work`. was_defaulted: whether the stored object
+    got defaults of the storage version.
     """
 
     request: Request
@@ -52,7 +52,9 @@ class RequestContext(Struct):  # every request creates one; a Struct is created 
 
     @property
     def field_manager(self) -> str:
-        """Return the field manager: `fieldManager`, else the client's program name."""
+        """Return the field manager: the parameter `fieldManager`, or the name of the client's
+        program.
+        """
         named = self.request.query.get("fieldManager")
         if named:
             return named
@@ -60,7 +62,7 @@ class RequestContext(Struct):  # every request creates one; a Struct is created 
         return agent.split("/", 1)[0][:MANAGER_LIMIT] or "unknown"
 
     def check_access(self, verb: str) -> None:
-        """Check that the user may also do this to the object. Raises Forbidden."""
+        """Check that the user may also use another verb on the same object. Raises Forbidden."""
         if self.authorize is not None:
             resource = self.kind.resource
             self.authorize(
@@ -83,7 +85,8 @@ class RequestContext(Struct):  # every request creates one; a Struct is created 
         return work()
 
     def dry_run(self, options: str) -> bool:
-        """Report whether the request is a dry run. options: the kind that an error names."""
+        """Report whether the request is a dry run. options: the kind of the options, for the error.
+        """
         values = dry_run_values(self.request.query)
         if values and (error := dry_run_error(values)) is not None:
             raise invalid_parameters(options, [error])
@@ -91,7 +94,7 @@ class RequestContext(Struct):  # every request creates one; a Struct is created 
 
 
 def is_over_network(context: RequestContext) -> bool:
-    """Report whether the request came over the network; in-process objects have usual sizes."""
+    """Report whether the request came over the network (and not from this process)."""
     return context.request.arrival is not None
 
 

@@ -14,7 +14,7 @@ Form = Literal["", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"
 class MediaType(NamedTuple):
     """The form of a response: the object itself, or a form of meta.k8s.io (such as Table).
 
-    version: of meta.k8s.io. yaml: YAML instead of JSON.
+    version: the version of meta.k8s.io. yaml: whether the response is YAML and not JSON.
     """
 
     form: Form = ""
@@ -76,7 +76,8 @@ def check_representation(header: str, kind: str) -> None:
 
 
 def wants_yaml(header: str, *, failed: bool) -> bool:
-    """Report whether a response is YAML. failed: it is a Status, which has no other form."""
+    """Report whether a response is YAML. failed: whether it is a Status, which has no other form.
+    """
     media_type = _choose(header)
     if failed and media_type is not None and media_type.form:
         media_type = next((clause for clause in _all_clauses(header) if not clause.form), None)

@@ -38,10 +38,10 @@ _OF_NAMESPACES: Final = ("status", "finalize")
 class RequestInfo(Struct, eq=False):  # every request creates one; a Struct is created in C
     """The resource and verb of a request.
 
-    verb: of the API (`list`, `patch`); for a non-resource path, the method in lower case. resource:
-    the plural. count: the number of path segments from the resource on. prefix: `watch` or `proxy`
-    before the resource. scoped: the path has a namespace before the resource. selectors: the query,
-    if the verb supports selectors.
+    verb: the API verb (`list`, `patch`), or the HTTP method in lower case for a non-resource path.
+    resource: the plural name. count: the number of path segments from the resource on. prefix:
+    `watch` or `proxy` before the resource. scoped: whether the path has a namespace before the
+    resource. selectors: the query, if the verb supports selectors.
     """
 
     path: str
@@ -78,7 +78,10 @@ class RequestInfo(Struct, eq=False):  # every request creates one; a Struct is c
 
 
 def request_info(request: Request) -> RequestInfo:
-    """Parse a request. Every request can be parsed; routing decides whether it is served."""
+    """Return the resource and verb of a request, parsed from its path and method.
+
+    Every request can be parsed; routing decides whether it is served.
+    """
     path, method = request.path, request.method
     info = _known(path, method) if len(path) <= MAX_TEXT else _parse_cached(path, method)
     if info.name or not info.resource or info.verb not in _OF_COLLECTIONS:

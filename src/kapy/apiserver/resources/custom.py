@@ -25,7 +25,9 @@ CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
 
 class CustomStrategy(Strategy):
-    """Custom resources: generation is always maintained, status as the version declares."""
+    """The strategy of custom resources: generation is always maintained, status as the version
+    declares.
+    """
 
     generation = True
     allow_unconditional_update = False

@@ -44,7 +44,7 @@ def subresource_verbs(name: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A printer column. path: the path of the cell's value (`.spec.replicas`)."""
+    """A printer column of a kind. path: the path of the cell's value (`.spec.replicas`)."""
 
     name: str
     type: str

@@ -19,14 +19,14 @@ _VARIABLES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One compiled condition."""
+    """A compiled match condition of a webhook: a CEL expression and its program."""
 
     expression: str
     program: Program
 
     @classmethod
     def compile(cls, expression: str) -> Condition:
-        """Compile a condition. Raises CompileError."""
+        """Compile the CEL expression of a match condition. Raises CompileError."""
         return cls(expression, compile_expression(expression, _VARIABLES))
 
 

@@ -46,7 +46,10 @@ def new_uid(rng: random.Random) -> str:
 
 
 def generate_name(prefix: str, rng: random.Random) -> str:
-    """Return a name for a generateName: the prefix, cut to leave room, and five characters."""
+    """Return a name for a generateName.
+
+    It consists of the prefix, cut to leave room, and five random characters.
+    """
     return prefix[:_PREFIX] + "".join(rng.choices(_ALPHABET, k=5))
 
 
@@ -298,7 +301,7 @@ _NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
 def label_errors(labels: dict[str, str], path: str) -> list[FieldError]:
-    """Return the errors of labels."""
+    """Return the validation errors of labels."""
     field_errors = FieldErrors()
     _check_labels(labels, path, field_errors)
     return field_errors
@@ -313,7 +316,7 @@ def _check_labels(labels: dict[str, str], path: str, field_errors: FieldErrors) 
 
 
 def annotation_errors(annotations: dict[str, str], path: str) -> list[FieldError]:
-    """Return the errors of annotations."""
+    """Return the validation errors of annotations."""
     field_errors = FieldErrors()
     _check_annotations(annotations, path, field_errors)
     return field_errors

@@ -42,7 +42,7 @@ class Strategy:
     status_metadata_checks: tuple[int, int] = (0, 1)
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
-        """Return the errors of a name; prefix: it is a generateName."""
+        """Return the validation errors of a name. prefix: whether the name is a generateName."""
         if prefix:
             name = mask_generate_name(name)
         return dns_subdomain_errors(name)
@@ -57,21 +57,23 @@ class Strategy:
         """
 
     def prepare_create(self, document: Document, table: Table) -> None:
-        """Set fields that only the server knows. table: the other objects of the kind.
+        """Set the fields of a new object that only the server sets. table: the other objects of the
+        kind.
 
         `document` is private to this write, but its parts may be shared: replace, do not change.
         """
 
     def prepare_update(self, document: Document, old: Document) -> None:
-        """Set such fields before an update; fields that only a subresource writes are already
-        reset.
+        """Set the fields that only the server sets before an update.
+
+        Fields that only a subresource writes are already reset.
         """
 
     def prepare_status(self, document: Document, old: Document) -> None:
-        """Set such fields before an update of the status subresource."""
+        """Set the fields that only the server sets before an update of the status subresource."""
 
     def to_stored(self, document: Document) -> Document:
-        """Return the object in its stored form."""
+        """Return the object in its stored form, in which some empty lists are null."""
         for path in self.null_if_empty:
             document = _null_empty_lists(document, path)
         return document

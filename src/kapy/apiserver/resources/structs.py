@@ -76,7 +76,7 @@ class MalformedValue(WrongType):
 
 
 def format_path(path: Path) -> str:
-    """Return a path as messages show it: `spec.containers[0].name`."""
+    """Return a path in the form of kube-apiserver's messages: `spec.containers[0].name`."""
     if path is None:
         return ""
     before = format_path(path[0])
@@ -96,7 +96,7 @@ def json_type_name(value: Any) -> str:
 
 
 class Field(NamedTuple):
-    """One field: its decoder, and how empty and absent values are treated."""
+    """A field of a struct: its decoder, and the treatment of empty and absent values."""
 
     decode: Decode
     drop_empty: bool
@@ -175,7 +175,7 @@ def _go_name(kind: str, named: str) -> str:
 
 @cache
 def decoder(kind: str, named: str = "") -> Decode:
-    """Return the decoder of a type as `structs.json` writes it. named: Go's name of a leaf type."""
+    """Return the decoder of a type from `structs.json`. named: Go's name of a leaf type."""
     if kind.startswith("[]"):
         return _list(decoder(kind[2:], named), _go_name(kind, named), kind[2:])
     if kind.startswith("{}"):

@@ -1,4 +1,4 @@
-"""The server: it routes and authorizes requests, and answers them by the handlers of the verbs."""
+"""The server: it routes and authorizes requests, and passes them to the handlers of the verbs."""
 
 from kapy.apiserver.admission.plugin import Admission, Review
 from kapy.apiserver.resources.version_converter import Convert

@@ -28,7 +28,9 @@ from kapy.apiserver.webhooks.webhook_source import WebhookSource
 
 @dataclass(frozen=True, slots=True)
 class ServerParts:
-    """The parts of a Server. grants: RBAC, which authorizes unless `authorize` is set."""
+    """The parts from which a Server is built. grants: the RBAC authorizer, which is used unless
+    `authorize` is set.
+    """
 
     context: ServerContext
     webhook_client: LazyWebhookClient
@@ -47,7 +49,7 @@ def assemble(
     has_kubelets: bool,
     is_replica: bool = False,
 ) -> ServerParts:
-    """Build the parts of a server on a loaded store. is_replica: it only reads."""
+    """Build the parts of a server on a loaded store. is_replica: whether the server only reads."""
     registry, rng, metrics = Registry(), random.Random(), ServerMetrics()
     client = LazyWebhookClient(store, services)
     conversion_webhooks = CountedConversionWebhooks(client, metrics.hooks, rng)

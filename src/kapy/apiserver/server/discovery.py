@@ -30,7 +30,7 @@ _PART_KINDS = {
 
 
 def core_versions() -> Document:
-    """`/api`."""
+    """Return the document at `/api`: the versions of the core group."""
     return {
         "kind": "APIVersions",
         "versions": ["v1"],
@@ -39,7 +39,7 @@ def core_versions() -> Document:
 
 
 def group_list(registry: Registry) -> Document:
-    """`/apis`."""
+    """Return the document at `/apis`: all groups except the core group, with their versions."""
     names = dict.fromkeys(kind.resource.group for kind in registry if kind.resource.group)
     return {
         "kind": "APIGroupList",
@@ -63,14 +63,14 @@ def _group(registry: Registry, name: str) -> Document:
 
 
 def group(registry: Registry, name: str) -> Document | None:
-    """Return `/apis/<group>`, None if the group is not served."""
+    """Return the document at `/apis/<group>`, None if the group is not served."""
     if not name or not registry.has_group(name):
         return None
     return {"kind": "APIGroup", "apiVersion": "v1", **_group(registry, name)}
 
 
 def resource_list(registry: Registry, group_name: str, version: str) -> Document | None:
-    """Return `/api/v1` or `/apis/<group>/<version>`, None if it is not served."""
+    """Return the document at `/api/v1` or `/apis/<group>/<version>`, None if it is not served."""
     kinds = _kinds(registry, group_name, version)
     if not kinds:
         return None

@@ -18,7 +18,9 @@ _AUDIT_ID_LIMIT: Final = 64
 
 
 def error_reply(error: Exception, request: Request) -> Reply:
-    """Return the Reply for an error. An unexpected error is logged and answered with 500."""
+    """Return the response for an error. An unexpected error is logged, and its response has the
+    status 500.
+    """
     match error:
         case PageNotFound():
             kind = {"content-type": "text/plain; charset=utf-8"}
@@ -42,7 +44,8 @@ def error_reply(error: Exception, request: Request) -> Reply:
 
 
 def _request_name(request: Request) -> str:
-    """Return the request's name for the log, and mark the request as failed unexpectedly."""
+    """Return a description of the request for the log, and mark the request as failed unexpectedly.
+    """
     arrival = request.arrival
     if arrival is None:
         return f"{request.method} {request.path}"

@@ -35,10 +35,10 @@ class _Check:
 
 
 class Health:
-    """The checks of one server.
+    """The health checks of one server.
 
-    storage: the check `etcd` (so that monitoring finds it): whether the store accepts writes.
-    shutdown_callbacks: called when the shutdown begins.
+    storage: the check of the store, which is named `etcd` (so that monitoring finds it). It fails
+    while the store accepts no writes. shutdown_callbacks: called when the shutdown begins.
     """
 
     __slots__ = ("_checks", "_stopping", "_told", "shutdown_callbacks")
@@ -59,7 +59,7 @@ class Health:
         self._checks.insert(-1, _Check(name, check, _READY))
 
     def begin_shutdown(self) -> None:
-        """Mark the server as shutting down: not ready, but still answering."""
+        """Mark the server as shutting down: it is not ready, but still handles requests."""
         self._stopping = True
         for callback in tuple(self.shutdown_callbacks):
             callback()
@@ -76,7 +76,7 @@ class Health:
             yield from (f"/{page}/{check.name}" for check in self._checks_of(page))
 
     def page(self, request: Request) -> Reply | None:
-        """Answer a path below `PROBES`; return None if there is no such check."""
+        """Return the response for a path below `PROBES`, None if there is no such check."""
         page, *rest = (part for part in request.path.split("/") if part)
         if not rest:
             return self._summary(page, request)
@@ -127,7 +127,7 @@ class Health:
 
 
 def _succeed() -> None:
-    """Succeed: a server that answers is healthy."""
+    """Do nothing: this check never fails, because a server that responds is healthy."""
 
 
 def _join_lines(lines: Sequence[str]) -> bytes:

@@ -1,7 +1,7 @@
-"""Reads of one object that need no waiting: answered within one call, without a task.
+"""Reads of one object that need no waiting: handled within one call, without a task.
 
-Most requests of programs are such reads, and what surrounds them costs more than they do. Whatever
-is unusual about a request is left to `Server.__call__`, also all errors.
+Most requests of programs are such reads, and a task for each would cost more than the read itself.
+All unusual requests, and all errors, are left to `Server.__call__`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 def read_at_once(server: Server, path: str, user: User, began: float) -> bytes | None:
-    """Return the JSON of the object at a path, None if `Server.__call__` is to answer.
+    """Return the JSON of the object at a path, None if `Server.__call__` has to handle the request.
 
-    began: when the request arrived, by `time.perf_counter`.
+    began: the time at which the request arrived, by `time.perf_counter`.
     """
     info = object_info(path)
     if info is None:

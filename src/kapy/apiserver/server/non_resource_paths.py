@@ -25,7 +25,7 @@ _TEXT = {"content-type": "text/plain; charset=utf-8"}
 
 
 def version() -> Document:
-    """`/version`."""
+    """Return the document at `/version`."""
     _, minor, _ = KUBERNETES.removeprefix("v").split(".")
     return {
         "major": "1",
@@ -45,7 +45,7 @@ def version() -> Document:
 
 
 def non_resource_reply(registry: Registry, health: Health, request: Request) -> Reply | None:
-    """Answer a non-resource path; return None if there is no such page.
+    """Return the response for a non-resource path, None if there is no such page.
 
     As on kube-apiserver, many pages accept any method. Raises MethodNotAllowed.
     """

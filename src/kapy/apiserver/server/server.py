@@ -108,14 +108,14 @@ _PARTS: dict[str, dict[str, Verb]] = {
 
 
 class Server:
-    """One API server.
+    """An API server: its store, its handlers of requests, and its controllers.
 
-    has_kubelets: a deleted pod waits for the kubelet of its node; otherwise it is removed at once.
-    metrics: the metric families for `/metrics`; by default the `families` of the server and its
-    process. metric_sources: add what other processes measure. audit: the
-    audit log, None if disabled. pages: additional non-resource pages by path,
-    for authorized GET requests. kubelet_requests: answers requests for a pod's kubelet, if one runs
-    here.
+    has_kubelets: whether a deleted pod waits for the kubelet of its node; otherwise it is removed
+    at once. metrics: returns the metric families for `/metrics`; by default the `families` of the
+    server and its process. metric_sources: functions that add the metrics of other processes.
+    audit: the audit log, None if disabled. pages: additional non-resource pages by path, for
+    authorized GET requests. kubelet_requests: handles requests for a pod's kubelet, None if no
+    kubelet runs here.
     """
 
     __slots__ = (
@@ -190,7 +190,7 @@ class Server:
     def on_replica(
         cls, store: Store, *, clock: Clock, convert: Convert | None, limits: Limits | None
     ) -> Server:
-        """Return a server of reads from a replica of another server's store."""
+        """Return a server that only reads, from a replica of another server's store."""
         parts = assemble(
             store,
             clock,
@@ -209,7 +209,7 @@ class Server:
         return self.context.store
 
     async def __call__(self, request: Request) -> Reply:
-        """Answer one request whose `user` is set. Failures are Replies, not exceptions."""
+        """Handle one request whose `user` is set. Failures are Replies, not exceptions."""
         began = perf_counter()  # for metrics only: the time of a simulated loop would be wrong here
         server = self.context
         if server.admission.has_webhooks:
@@ -352,7 +352,10 @@ class Server:
     def _authorize_resource(
         self, context: RequestContext, own: BuiltInRights | None, info: RequestInfo
     ) -> None:
-        """Authorize a request. own: the rights of a program in this process. Raises Forbidden."""
+        """Authorize a request for a resource. Raises Forbidden.
+
+        own: the rights of a program in this process, which apply if it is the user of the request.
+        """
         user = context.user
         if SUPERUSERS in user.groups:
             return
@@ -396,7 +399,7 @@ class Server:
                 group.create_task(self.audit.run())
 
     async def run_replica(self) -> None:
-        """Run what a server on a replica needs: compaction, bookmarks, its audit."""
+        """Run the tasks of a server on a replica: compaction, bookmarks, and its audit."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._send_bookmarks())
             group.create_task(self.context.store.run_compaction())
@@ -405,7 +408,7 @@ class Server:
 
     @asynccontextmanager
     async def _webhook_connections(self) -> AsyncIterator[None]:
-        """Keep connections to webhooks in this block."""
+        """Keep connections to webhooks open while the context is active."""
         self._webhook_client.open()
         try:
             yield
@@ -413,8 +416,8 @@ class Server:
             await self._webhook_client.aclose()
 
     async def _send_bookmarks(self) -> None:
-        """Send bookmarks to watchers. This needs a timer, because it reports that nothing of theirs
-        happened.
+        """Send bookmarks to watchers. This needs a timer, because a bookmark reports that there
+        were no events for a watcher.
         """
         store = self.context.store
         while True:

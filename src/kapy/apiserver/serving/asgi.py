@@ -38,13 +38,13 @@ signals that a client no longer reads.
 
 
 class Mounted(Protocol):
-    """An ASGI application for the paths below a prefix, which the API server does not have."""
+    """An ASGI application with a path prefix of its own, which is served beside the API server."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, user: User) -> None:
-        """Handle one request of a user (anonymous without credentials for the API)."""
+        """Handle one HTTP request of a user (anonymous without credentials for the API)."""
 
     async def stop(self) -> None:
-        """End all streams."""
+        """End all open streams."""
 
 
 def first_segment(path: str) -> str:
@@ -109,7 +109,7 @@ class Application:
 
     def read_at_once(self, head: ImmediateRequest) -> tuple[str, bytes] | None:
         """Return the audit id and the body of the response to a read of one object that needs no
-        waiting; None if `__call__` is to answer.
+        waiting; None if `__call__` has to handle the request.
         """
         server = self._server
         if (
@@ -317,7 +317,7 @@ class Application:
 
 
 async def send_crowded(scope: Scope, send: Send, audit_id: str) -> None:
-    """Answer that a user has too many connections."""
+    """Send the error response 429: the user has too many connections."""
     begin, content = asgi_messages.encode_reply(scope, _CROWDED, audit_id)
     await send(begin)
     await send({"type": "http.response.body", "body": content})

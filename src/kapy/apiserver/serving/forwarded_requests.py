@@ -1,4 +1,4 @@
-"""Answers the requests that other processes of this program forward, by an ASGI application."""
+"""Handles requests that other processes of this program forward, with an ASGI application."""
 
 from __future__ import annotations
 
@@ -29,15 +29,16 @@ _DISCONNECT: Final = {"type": "http.disconnect"}
 
 
 class Application(Protocol):
-    """The ASGI application that answers."""
+    """The ASGI application that handles the forwarded requests."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
+        """Handle one forwarded HTTP request."""
 
 
 class ForwardedRequests:
-    """The requests of one process. send: sends a message to it. wait_for_room: waits while much
-    waits for it, so that responses do not pile up for a process that only has many of them.
+    """The requests that one other process forwards, and their responses. send: sends a message to
+    that process. wait_for_room: waits while many messages to that process are queued, so that
+    responses do not pile up.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class ForwardedRequests:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def receive(self, kind: int, number: int, content: bytes) -> None:
-        """Handle a message of the process; those of ended exchanges are dropped."""
+        """Handle a message of the other process; those of ended exchanges are dropped."""
         if kind != ForwardedMessage.REQUEST:
             exchange = self._exchanges.get(number)
             if exchange is not None:
@@ -67,12 +68,12 @@ class ForwardedRequests:
         task.add_done_callback(self._tasks.discard)
 
     def lose(self) -> None:
-        """Handle the end of the process: all of its clients have disconnected."""
+        """Handle the end of the other process: all of its clients have disconnected."""
         for exchange in tuple(self._exchanges.values()):
             exchange.take(ForwardedMessage.GONE, b"")
 
     async def finish(self) -> None:
-        """Wait until every request is answered."""
+        """Wait until every request has its response."""
         while self._tasks:
             await asyncio.wait(tuple(self._tasks))
 
@@ -87,7 +88,7 @@ class ForwardedRequests:
 
 
 class _Exchange:
-    """One request and its response, in the process that answers it."""
+    """One request and its response, in the process that handles the request."""
 
     def __init__(
         self,
@@ -203,7 +204,7 @@ class _Exchange:
 
 
 def _accept_user(user: User) -> bool:
-    """Accept a user: the process that has the connection limits connections."""
+    """Accept any user. The process with the client's connection limits the users."""
     del user
     return True
 
@@ -215,7 +216,8 @@ def _has_length(message: Message) -> bool:
 class _ForwardedStream(asyncio.Transport):
     """A client's connection after an upgrade, as a transport of the protocol that uses it.
 
-    The protocol writes while neither the client nor the process between has enough to read.
+    Writing is paused while the client does not read, or while many messages to the process with the
+    client are queued.
     """
 
     def __init__(
@@ -255,11 +257,11 @@ class _ForwardedStream(asyncio.Transport):
             self._update_writing()
 
     def pause_reading(self) -> None:
-        """Let the client wait."""
+        """Make the process with the client stop reading from the client."""
         self._send(ForwardedMessage.PAUSE, self._number, b"")
 
     def resume_reading(self) -> None:
-        """Read from the client again."""
+        """Make the process with the client read from the client again."""
         self._send(ForwardedMessage.RESUME, self._number, b"")
 
     def is_closing(self) -> bool:
@@ -281,16 +283,16 @@ class _ForwardedStream(asyncio.Transport):
             self._is_closing = True
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return nothing: the connection belongs to another process."""
+        """Return the default: the information about the connection is in another process."""
         del name
         return default
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
-        """Use another protocol."""
+        """Set the protocol that receives the client's bytes."""
         self._protocol = protocol
 
     def get_protocol(self) -> asyncio.BaseProtocol:
-        """Return the protocol."""
+        """Return the protocol that receives the client's bytes."""
         result: asyncio.BaseProtocol = self._protocol
         return result
 
@@ -318,4 +320,4 @@ class _ForwardedStream(asyncio.Transport):
 
 
 class _Nobody(asyncio.Protocol):
-    """The protocol of a connection that has ended."""
+    """A protocol that ignores all data, for a connection that has ended."""

@@ -1,4 +1,4 @@
-"""Forwards requests to the process that answers them: an ASGI application."""
+"""Forwards requests to the process that handles them. The forwarder is an ASGI application."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _TO_STREAM: Final = frozenset(
 
 
 class Forwarder:
-    """Forwards requests. send: sends a message to the other process. drain: waits until that
-    process reads.
+    """An ASGI application that forwards requests to another process. send: sends a message to that
+    process. drain: waits until that process reads.
     """
 
     def __init__(self, send: SendFrame, drain: Callable[[], Awaitable[None]]) -> None:
@@ -169,7 +169,7 @@ class _Exchange:
         self._is_complete = True
 
     def end(self) -> None:
-        """End the exchange; the other process is told if it has not ended it."""
+        """End the exchange, and notify the other process if it has not ended it."""
         if self._listening is not None:
             self._listening.cancel()
         if not self._is_complete:
@@ -222,26 +222,26 @@ class _ClientStream(asyncio.Protocol):
             self._update_reading()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Handle the begin of the stream."""
+        """Record the transport of the stream that begins."""
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what the client has sent; read no more of it until the other process reads."""
+        """Forward the client's bytes, and read no more of them until the other process reads."""
         self._send(ForwardedMessage.DATA, self._number, data)
         if self._draining is None:
             self._draining = asyncio.get_running_loop().create_task(self._wait_for_room())
             self._update_reading()
 
     def pause_writing(self) -> None:
-        """Tell the other process that the client does not read."""
+        """Notify the other process that the client does not read."""
         self._send(ForwardedMessage.PAUSE, self._number, b"")
 
     def resume_writing(self) -> None:
-        """Tell the other process that the client reads again."""
+        """Notify the other process that the client reads again."""
         self._send(ForwardedMessage.RESUME, self._number, b"")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell the other process that the client has disconnected."""
+        """Notify the other process that the client has disconnected."""
         del exc
         if self._draining is not None:
             self._draining.cancel()

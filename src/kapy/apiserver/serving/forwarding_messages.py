@@ -51,10 +51,9 @@ class ForwardedMessage:
 
 
 class ForwardedRequest(msgspec.Struct, array_like=True):
-    """A request.
-
-    peer: the user of the client certificate, which no client can set: it is no header. body: its
-    first part; more: whether another part follows.
+    """The content of a REQUEST message. peer: the user of the client's certificate; it is not a
+    header, so that no client can set it. body: the first part of the body; more: whether another
+    part follows.
     """
 
     method: str
@@ -71,7 +70,9 @@ class ForwardedRequest(msgspec.Struct, array_like=True):
 
 
 class ForwardedResponse(msgspec.Struct, array_like=True):
-    """A response. body: its first part; more: whether another part follows."""
+    """The content of a RESPONSE message. body: the first part of the body; more: whether another
+    part follows.
+    """
 
     status: int
     headers: list[tuple[bytes, bytes]]

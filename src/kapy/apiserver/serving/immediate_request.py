@@ -1,4 +1,4 @@
-"""The head of a request that may be answered at once, without a task and without ASGI."""
+"""The head of a request that may be handled at once, without a task and without ASGI."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ header takes the usual way.
 
 
 class ImmediateRequest(Struct):
-    """A GET without query, body and unusual headers. introduce: records the user of the connection;
-    returns False if the limit for users is reached.
+    """A GET request without query, body and unusual headers, which may be handled at once.
+    introduce: records the user of the connection, and returns False if the limit for users is
+    reached.
     """
 
     path: str
@@ -31,10 +32,12 @@ class ImmediateRequest(Struct):
 
 
 class ImmediateReader(Protocol):
-    """Answers such requests."""
+    """An application that can handle an ImmediateRequest at once."""
 
     def read_at_once(self, head: ImmediateRequest) -> tuple[str, bytes] | None:
-        """Return the audit id and the body of the response, None for the usual way."""
+        """Return the audit id and the body of the response, None if the request is to be handled by
+        ASGI.
+        """
 
 
 def immediate_request(
@@ -43,7 +46,7 @@ def immediate_request(
     peer: User | None,
     introduce: Callable[[User], bool],
 ) -> ImmediateRequest | None:
-    """Return a GET as an ImmediateRequest, None if it is to take the usual way."""
+    """Return a GET as an ImmediateRequest, None if the request is to be handled by ASGI."""
     if not url.startswith(b"/api") or b"?" in url or b"%" in url or b"#" in url:
         return None
     values: Mapping[bytes, bytes] = dict(headers)

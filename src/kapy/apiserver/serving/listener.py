@@ -29,7 +29,7 @@ class Application(Protocol):
     """The ASGI 3 application that is served."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Handle one request."""
+        """Handle one HTTP request."""
 
     async def stop(self) -> None:
         """End all streams and refuse new requests."""
@@ -44,11 +44,11 @@ class Listener:
         self._config = _config(application)
 
     def protocol(self, connection: Connection | None = None) -> HTTPProtocol:
-        """Return a protocol for one connection."""
+        """Return a new HTTP protocol object for one connection."""
         return HTTPProtocol(self._config, self._state, {}, connection=connection)
 
     async def stop(self) -> None:
-        """Drain, then close the connections."""
+        """End requests and watches in an orderly way (`drain`), then close the connections."""
         await self.drain()
         await self.abort()
 
@@ -101,9 +101,9 @@ async def listen(
 ) -> Any:
     """Serve an application while the context is open; yields the (host, port).
 
-    Raises OSError if the address is in use. sock: a bound socket instead of host and port. sockets:
-    listening sockets instead of them, which several processes may share. limit: of connections,
-    None for the process-wide one.
+    Raises OSError if the address is in use. sock: a bound socket, instead of host and port.
+    sockets: listening sockets, instead of host and port, which several processes may share. limit:
+    the limit of connections, None for the process-wide one.
     """
     listener = Listener(application)
     acceptor = Acceptor(limit)

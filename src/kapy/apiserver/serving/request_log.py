@@ -22,12 +22,14 @@ _SECRET: Final = re.compile(r"token|password|passwd|secret|credential|api_?key",
 
 
 def is_enabled() -> bool:
-    """Report whether requests are logged that are not slow."""
+    """Report whether all requests are logged, and not only slow ones."""
     return _log.isEnabledFor(logging.INFO)
 
 
 def log_request(request: Request, status: int, seconds: float, *, stream: bool = False) -> None:
-    """Log an answered request. stream: a watch ended, which is never slow."""
+    """Log a request with its response. stream: whether it is a watch that ended, which is never
+    slow.
+    """
     slow = seconds > SLOW and not stream
     level = logging.WARNING if slow else logging.INFO
     if not _log.isEnabledFor(level):

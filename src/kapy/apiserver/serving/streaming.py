@@ -62,7 +62,7 @@ class EventStream:
         self._on_end = callback
 
     async def aclose(self) -> None:
-        """End the stream."""
+        """End the stream, even while it waits for its next event."""
         if self._closed:
             return
         self._closed = True

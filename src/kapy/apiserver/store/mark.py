@@ -75,7 +75,7 @@ def _slots(content: bytes) -> Iterator[Mark]:
 
 
 class MarkFile:
-    """The open mark file. Methods raise OSError."""
+    """The open mark file of a data directory. Methods raise OSError."""
 
     __slots__ = ("_boot", "_directory", "_flags", "_handle", "_store", "_turn")
 
@@ -121,5 +121,5 @@ class MarkFile:
             os.close(directory)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the mark file."""
         os.close(self._handle)

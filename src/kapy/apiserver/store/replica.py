@@ -32,8 +32,8 @@ Send = Callable[[int, bytes], None]
 
 
 class ReplicaMessage:
-    """The kinds of messages: parts of the content, its end, a write. HURRY goes in the other
-    direction: a read waits for a write.
+    """The kinds of messages of a ReplicaFeed: parts of the content, its end, a write. HURRY goes in
+    the other direction: a read on the replica waits for a write.
     """
 
     ROWS: Final = 16
@@ -64,8 +64,8 @@ _read_revision: Final = msgspec.msgpack.Decoder(int).decode
 
 
 class ReplicaFeed:
-    """Sends the writes of a store to its replicas. committed: gets the revision of each write
-    before anybody else learns of the write.
+    """Sends the writes of a store to its replicas. committed: the shared revision, which is set to
+    that of each write before anybody else can know of the write.
     """
 
     def __init__(self, store: Store, committed: SharedRevision) -> None:
@@ -81,7 +81,7 @@ class ReplicaFeed:
         self._store.listeners.remove(self._on_write)
 
     def remove(self, send: Send) -> None:
-        """Send nothing more to a replica."""
+        """Stop sending writes to a replica."""
         if send in self._replicas:
             self._replicas.remove(send)
 
@@ -129,8 +129,9 @@ class ReplicaFeed:
 class ReplicaStore(Store):
     """A store that applies the messages of a `ReplicaFeed`, and refuses other writes.
 
-    committed: the newest revision of the original. complete: set when the content has arrived.
-    hurry: called when a read waits for a write, which may wait for others on its way.
+    committed: the newest revision of the original store. complete: an event that is set when the
+    content has arrived. hurry: called when a read waits for a write, whose message may be queued
+    behind others.
     """
 
     __slots__ = ("_committed", "_hurry", "_waiting", "complete")
@@ -143,7 +144,7 @@ class ReplicaStore(Store):
         self.complete = asyncio.Event()
 
     def receive(self, kind: int, content: bytes) -> None:
-        """Apply a message."""
+        """Apply a message of the ReplicaFeed."""
         if kind == ReplicaMessage.WRITE:
             self._apply(_read_write(content))
         elif kind == ReplicaMessage.ROWS:

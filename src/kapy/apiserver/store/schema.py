@@ -210,13 +210,13 @@ def check_pages(db: sqlite3.Connection) -> str:
 
 
 def get_meta(db: sqlite3.Connection, key: str, default: str) -> str:
-    """Return one value of the table `meta`."""
+    """Return the value of a key in the table `meta`."""
     row = db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     return default if row is None else str(row[0])
 
 
 def put_meta(db: sqlite3.Connection, key: str, value: str) -> None:
-    """Set one value of the table `meta`."""
+    """Set the value of a key in the table `meta`."""
     db.execute(
         "INSERT INTO meta (key, value) VALUES (?, ?) "
         "ON CONFLICT (key) DO UPDATE SET value = excluded.value",

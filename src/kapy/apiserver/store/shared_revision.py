@@ -15,7 +15,7 @@ _SIZE: Final = 8
 
 
 class SharedRevision:
-    """One number in shared memory. handle: the file descriptor that another process maps."""
+    """A revision in shared memory. handle: the file descriptor that another process maps."""
 
     def __init__(self, handle: int) -> None:
         self.handle = handle
@@ -24,7 +24,7 @@ class SharedRevision:
 
     @classmethod
     def create(cls) -> SharedRevision:
-        """Create the memory, with the number 0. Raises OSError."""
+        """Create the shared memory, with the revision 0. Raises OSError."""
         if hasattr(os, "memfd_create"):
             handle = os.memfd_create("revision", os.MFD_CLOEXEC)
         else:
@@ -39,15 +39,15 @@ class SharedRevision:
 
     @property
     def value(self) -> int:
-        """Return the number."""
+        """Return the newest committed revision."""
         return self._cell[0]
 
     def set(self, revision: int) -> None:
-        """Set the number."""
+        """Set the newest committed revision."""
         self._cell[0] = revision
 
     def close(self) -> None:
-        """Release the memory."""
+        """Release the shared memory."""
         self._cell.release()
         self._memory.close()
         os.close(self.handle)

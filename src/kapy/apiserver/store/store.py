@@ -137,7 +137,7 @@ class Store:
         return table
 
     def tables(self) -> list[Table]:
-        """Return all tables."""
+        """Return the tables of all resources."""
         return list(self._tables.values())
 
     def peek(self, name: str) -> Table | None:
@@ -351,7 +351,7 @@ class Store:
     # metadata of the store
 
     def put_meta(self, key: str, value: str) -> None:
-        """Store a value at once. A store in memory drops it. Raises StoreError."""
+        """Store a value under a key at once. A store in memory drops it. Raises StoreError."""
         if self._log is not None:
             self._log.put_meta(key, value)
 
@@ -374,7 +374,7 @@ class Store:
         return watcher
 
     def unwatch(self, table: Table, watcher: Watcher) -> None:
-        """Close a Watcher."""
+        """Close a Watcher of a table."""
         watcher.close()
         if watcher in table.watchers:
             table.watchers.remove(watcher)

@@ -27,11 +27,12 @@ _POOL: Final = 4 * 2**20
 
 
 class StoredObject:
-    """A stored object.
+    """One object in the store, at one revision.
 
-    document: None before the first read. encoded: b"" if the JSON is not kept. checksum: the
-    checksum of its row on disk, 0 if it has none. is_final: the JSON is what readers get, since the
-    current definition of its kind adds no default to it.
+    document: the decoded object, None before the first read. encoded: the JSON of the object, b""
+    if it is not kept. checksum: the checksum of its row on disk, 0 if it has none. is_final:
+    whether readers get exactly this JSON, since the current definition of its kind adds no default
+    to it.
     """
 
     __slots__ = ("_kept", "checksum", "document", "is_final")

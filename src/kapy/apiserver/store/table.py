@@ -39,7 +39,7 @@ _head = msgspec.json.Decoder(_Head).decode
 
 
 class Place(NamedTuple):
-    """An object in a store."""
+    """The place of an object in a store: its table, namespace and name."""
 
     table: str
     namespace: str
@@ -49,9 +49,9 @@ class Place(NamedTuple):
 class Table:
     """The current documents by namespace and name, in etcd's order, and the watchers of them.
 
-    A cluster-scoped resource has the single namespace "". reader: applied to an object from disk at
-    its first read. large: the keys of large objects. idle: learns of each object that is written or
-    decoded.
+    A cluster-scoped resource has the single namespace "". reader: a function that is applied to an
+    object from disk at its first read. large: the keys of large objects. idle: records each object
+    that is written or decoded.
     """
 
     __slots__ = ("_idle", "_order", "large", "name", "namespaces", "reader", "staged", "watchers")
@@ -124,7 +124,7 @@ class Table:
         return self.get(namespace, name)
 
     def latest_stored(self, namespace: str, name: str) -> StoredObject | None:
-        """Return the same as `latest` without decoding it."""
+        """Return the stored object of `latest`, without decoding it."""
         if self.staged and (namespace, name) in self.staged:
             return self.staged[namespace, name]
         objects = self.namespaces.get(namespace)

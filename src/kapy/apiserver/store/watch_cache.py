@@ -17,10 +17,11 @@ _DOCUMENT = 6  # a dict takes about six times the memory of its JSON
 
 
 class WriteEvent(Struct, eq=False):  # every write creates one; a Struct is created in C
-    """One committed write.
+    """One committed write to the store.
 
     after: the object after the write (for DELETED: its last state, with the revision of the
-    deletion). before: the object before the write, None if it is new. size: bytes of the JSON.
+    deletion). before: the object before the write, None if it is new. size: the size of the JSON in
+    bytes.
     """
 
     revision: int
@@ -47,7 +48,7 @@ class WriteEvent(Struct, eq=False):  # every write creates one; a Struct is crea
 class WatchCache:
     """The latest writes, as many as fit into `limit` bytes of memory.
 
-    keeps_json: whether the JSON of the objects is kept, so that their documents count for nothing.
+    keeps_json: whether only the JSON of the objects counts, and not the memory of their documents.
     floor: writes up to and including this revision are forgotten; a watch can resume from this
     revision or a later one.
     """

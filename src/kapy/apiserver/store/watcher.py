@@ -35,8 +35,9 @@ class Watcher:
     """One reader's watch of a table, with the events that it has not read yet.
 
     Iteration waits for the next WatchEvent. It ends when the watcher is closed: by the reader, by
-    the server on shutdown, or because too many events wait (`overflown`). on_close: a callback for
-    that moment. revision: the latest one that the reader knows of when it has read all events.
+    the server on shutdown, or because too many events wait (`overflown`). on_close: called when the
+    watcher is closed. revision: the latest one that the reader knows of when it has read all
+    events.
     """
 
     __slots__ = (
@@ -140,7 +141,7 @@ class Watcher:
         return self._closed
 
     def ready(self) -> WatchEvent | None:
-        """Return the next event if one is queued."""
+        """Return the next queued event, None if there is none. It does not wait."""
         return self._take() if self._queue else None
 
     def _take(self) -> WatchEvent:

@@ -328,7 +328,7 @@ def new_review(
     options: Callable[[], Document] | None = None,
     name: str = "",
 ) -> Review:
-    """Return the admission review of this write.
+    """Return the review of this write, with which admission plug-ins are called.
 
     options: builds the options if they are not in the query. name: the name in the request, if the
     object may have been renamed since.

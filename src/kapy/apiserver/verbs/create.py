@@ -33,7 +33,7 @@ _NAME_ATTEMPTS = 8
 
 
 async def create(server: ServerContext, context: RequestContext) -> Reply:
-    """Store a new object."""
+    """Handle the verb create: store a new object and return the response."""
     body.check_media_type(context)
     dry_run, checks = parse_write_options(context, "CreateOptions")
     if context.is_large:
@@ -195,8 +195,8 @@ def restore_empty_metadata(document: Document, original: Document) -> Document:
 
 
 def prune_custom(context: RequestContext, document: Document) -> Document:
-    """Return a custom object as it is stored: without empty metadata fields and without fields that
-    webhooks added but the schema does not know. Raises StorageFailure.
+    """Return a custom object in its stored form: without empty metadata fields and without fields
+    that webhooks added but the schema does not know. Raises StorageFailure.
     """
     try:
         return context.kind.schema.decode(document, [])

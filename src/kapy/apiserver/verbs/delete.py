@@ -180,7 +180,7 @@ def _warn_about_orphans(context: RequestContext, options: DeleteOptions) -> None
 async def delete(
     server: ServerContext, context: RequestContext, *, admission: bool = True
 ) -> Reply:
-    """Delete one object. admission: run validating admission first."""
+    """Handle the verb delete for one object. admission: run validating admission first."""
     options = await context.compute(partial(parse_delete_options, context))
     _warn_about_orphans(context, options)
     table = server.table(context.kind)

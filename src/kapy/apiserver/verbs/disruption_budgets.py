@@ -63,7 +63,7 @@ def is_ready(pod: Document) -> bool:
 
 
 def with_computed_condition(status: Document, now: str) -> Document:
-    """Return the status with the condition DisruptionAllowed that its numbers imply."""
+    """Return a budget's status with the condition DisruptionAllowed that its numbers imply."""
     if status.get("disruptionsAllowed", 0) > 0:
         return with_condition(status, now, "True", "SufficientPods")
     return with_condition(status, now, "False", "InsufficientPods")
@@ -72,7 +72,7 @@ def with_computed_condition(status: Document, now: str) -> Document:
 def with_condition(
     status: Document, now: str, state: str, reason: str, message: str = ""
 ) -> Document:
-    """Return the status with its condition DisruptionAllowed replaced.
+    """Return a budget's status with its condition DisruptionAllowed replaced.
 
     now: the lastTransitionTime if the condition's status changes.
     """

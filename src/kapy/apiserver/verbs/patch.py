@@ -44,7 +44,7 @@ from kapy.kube.patch import json_patch, merge_patch, strategic
 
 
 async def patch(server: ServerContext, context: RequestContext) -> Reply:
-    """Patch an object."""
+    """Handle the verb patch: change an object and return the response."""
     media = _media_type(context)
     dry_run, checks = parse_write_options(
         context, "PatchOptions", patch_errors(context.request.query, media)
@@ -273,7 +273,9 @@ def _changes_ownership_only(live: Document, merged: Document) -> bool:
 def _object_for_webhooks(
     server: ServerContext, context: RequestContext, document: Document, merged: Document
 ) -> Document:
-    """Return an applied object as webhooks see it: a custom one with its empty metadata fields."""
+    """Return an applied object in the form that webhooks get: a custom one has its empty metadata
+    fields.
+    """
     return (
         restore_empty_metadata(document, merged)
         if server.admission.has_webhooks and context.kind.custom

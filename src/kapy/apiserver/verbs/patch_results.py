@@ -18,9 +18,8 @@ from kapy.kube.patch.go_text import text
 
 
 class PatchResult(ABC):
-    """The result of a patch.
-
-    live: the object before the patch. struct: the name of the Go struct, "" for a custom kind.
+    """The result of the application of a patch to an object. live: the object before the patch.
+    struct: the name of the Go struct, "" for a custom kind.
     """
 
     def __init__(self, live: Document, patch: Any, struct: str) -> None:

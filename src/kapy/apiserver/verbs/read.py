@@ -53,7 +53,7 @@ class ResourceVersionTooLarge(ApiError):
 
 
 async def get(server: ServerContext, context: RequestContext) -> Reply:
-    """Return one object."""
+    """Handle the verb get: return the response with one object."""
     arrival = context.request.arrival
     if arrival is not None and not arrival.needs_document:
         encoded = _stored_json(server, context)

@@ -32,7 +32,7 @@ Authorize = Callable[[Attributes], str]
 
 @dataclass(slots=True)
 class ReviewAuthorizer:
-    """The authorizer that answers reviews.
+    """The authorizer that decides the access in reviews.
 
     grants: the RBAC rules; None if another authorizer decides.
     """
@@ -48,7 +48,7 @@ Answer = Callable[[RequestContext, Document, ReviewAuthorizer], Document]
 async def answer_review(
     server: ServerContext, context: RequestContext, answering: ReviewAuthorizer
 ) -> Reply:
-    """Return the review with its `status` filled in."""
+    """Handle an access review or self review: return the response, a review with its `status`."""
     dry_run, checks = parse_write_options(context, "CreateOptions")
     document = await context.compute(partial(read_object, context, checks))
     name = context.kind.resource.kind

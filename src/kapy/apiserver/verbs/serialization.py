@@ -47,7 +47,7 @@ def partial_metadata(document: Document, version: str) -> Document:
 async def serialize_response(
     server: ServerContext, context: RequestContext, document: Document, status: int = 200
 ) -> Reply:
-    """Return the reply with one stored object."""
+    """Return the response with one stored object, in the form that the client accepts."""
     if document["apiVersion"] != context.kind.resource.api_version:
         (document,) = await server.converter.to_version((document,), context.kind.resource)
     accept = negotiate(context.request.headers)

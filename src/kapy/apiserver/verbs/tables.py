@@ -133,7 +133,11 @@ _AVAILABLE = (
 
 
 def check_include(context: RequestContext) -> str:
-    """Return `includeObject`: the part of objects to include in rows. Raises BadRequest."""
+    """Return the parameter `includeObject`, which selects the part of each object that rows
+    include.
+
+    Raises BadRequest.
+    """
     include = context.request.query.get("includeObject", "")
     if include not in INCLUDE:
         raise BadRequest(
@@ -156,7 +160,7 @@ def _include_object(document: Document, include: str, version: str) -> Document 
 
 
 def _is_initial_events_end(document: Document) -> bool:
-    """Report whether it is the bookmark that ends the initial events of a watch."""
+    """Report whether a document is the bookmark that ends the initial events of a watch."""
     annotations = document["metadata"].get("annotations")
     return "creationTimestamp" not in document["metadata"] and bool(
         annotations and "k8s.io/initial-events-end" in annotations
@@ -164,7 +168,7 @@ def _is_initial_events_end(document: Document) -> bool:
 
 
 def cells(kind: Kind, columns: Sequence[Column], document: Document, now: datetime) -> list[Any]:
-    """Return the cells of one row."""
+    """Return the cells of the row of one object."""
     name = document["metadata"].get("name", "")  # a bookmark has none
     if kind.custom:
         return [name, *(_cell(document, column, now) for column in columns[1:])]

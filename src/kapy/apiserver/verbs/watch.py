@@ -177,7 +177,7 @@ def _error(error: ApiError) -> Document:
 def bookmark(
     context: RequestContext, revision: int, annotations: Mapping[str, str] | None = None
 ) -> WatchEvent:
-    """Return a bookmark event with this resourceVersion."""
+    """Return a bookmark event with the resourceVersion `revision`."""
     metadata: Document = {"resourceVersion": str(revision)}
     if annotations:
         metadata["annotations"] = dict(annotations)
@@ -346,7 +346,7 @@ class WatchStream:
         return partial_metadata(document, self._accept.version)
 
     async def aclose(self) -> None:
-        """Stop the watch."""
+        """End the watch, and close its watcher in the store."""
         if self._timer is not None:
             self._timer.cancel()
         self._server.store.unwatch(self._table, self._watcher)

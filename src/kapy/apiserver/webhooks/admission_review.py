@@ -43,10 +43,10 @@ def build_request(
     old: Document | None,
     uid: str,
 ) -> Document:
-    """Return the `request` of a review.
+    """Return the `request` of an AdmissionReview.
 
-    kind: the version that the webhook receives. requested: that of the request. new, old: the
-    objects in `kind`.
+    kind: the kind in the version that the webhook receives. requested: the kind in the version of
+    the client's request. new, old: the objects in the version of `kind`.
     """
     part = review.subresource
     request: Document = {

@@ -36,10 +36,9 @@ def evaluate(
     request: Document,
     decide: Decide,
 ) -> bool:
-    """Report whether all conditions are true.
+    """Report whether all conditions are true. A false condition decides, even if others fail.
 
-    A false condition decides, even if others fail. decide: authorizes for the request's user.
-    Raises ConditionFailed.
+    decide: decides whether the request's user has a permission. Raises ConditionFailed.
     """
     checks = AuthorizerValue(decide), ResourceCheck(decide, _attributes_of(request))
     failures: list[str] = []

@@ -26,10 +26,10 @@ DEFAULT_SECONDS = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Webhook:
-    """One webhook.
+    """One webhook of an admission webhook configuration.
 
-    seconds: the timeout of a call. again: reinvocationPolicy is IfNeeded. review_version: the
-    AdmissionReview version to send, "" if the webhook accepts none that this server supports.
+    seconds: the timeout of a call. again: whether reinvocationPolicy is IfNeeded. review_version:
+    the AdmissionReview version to send, "" if the webhook accepts none that this server supports.
     """
 
     name: str

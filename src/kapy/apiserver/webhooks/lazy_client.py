@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class LazyWebhookClient:
-    """The client, and whether it keeps connections open.
+    """A webhook client that is created at the first call.
 
-    services: base URLs of webhook Services; other Services are looked up in the store.
+    services: the base URLs of webhook Services; other Services are looked up in the store.
     """
 
     __slots__ = ("_client", "_is_open", "_services", "_store")
@@ -41,7 +41,7 @@ class LazyWebhookClient:
             await self._client.aclose()
 
     def get(self) -> WebhookClient:
-        """Return the client."""
+        """Return the client, which is created at the first call."""
         if self._client is None:
             from kapy.apiserver.webhooks.service_resolver import ServiceResolver
             from kapy.apiserver.webhooks.webhook_client import WebhookClient

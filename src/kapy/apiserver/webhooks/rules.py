@@ -13,7 +13,9 @@ _EXEMPT_GROUP = "admissionregistration.k8s.io"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. resources: pairs of resource and subresource, "" for the resource itself."""
+    """A rule of a webhook: the requests for which the webhook is called. resources: pairs of
+    resource and subresource, "" for the resource itself.
+    """
 
     operations: frozenset[str]
     groups: frozenset[str]
@@ -23,7 +25,7 @@ class Rule:
 
     @classmethod
     def from_document(cls, document: Document) -> Rule:
-        """Parse a rule."""
+        """Return the rule that a document of a webhook configuration describes."""
         return cls(
             frozenset(document.get("operations") or ()),
             frozenset(document.get("apiGroups") or ()),

@@ -145,7 +145,9 @@ async def clean_up(
     served: Collection[str],
     now: datetime,
 ) -> list[str]:
-    """Remove the entries from all objects; return the errors."""
+    """Remove managedFields entries of versions that are not served from all objects; return the
+    errors.
+    """
     errors = []
     for obj in objects:
         try:
@@ -160,7 +162,10 @@ async def clean_up(
 async def _clean_up(
     client: Client, resource: Resource, document: Document, served: Collection[str], now: datetime
 ) -> None:
-    """Remove the entries from one object, which is read again after a conflict."""
+    """Remove managedFields entries of versions that are not served from one object.
+
+    The object is read again after a conflict.
+    """
     key = Key.of(document)
     for attempt in range(ATTEMPTS):
         metadata = document["metadata"]
@@ -225,7 +230,7 @@ def is_observed(crd: Document) -> bool:
 
 
 class _Migrator:
-    """Reconciles CRDs."""
+    """Reconciles CRDs: migrates their stored objects and cleans up managedFields."""
 
     def __init__(
         self,

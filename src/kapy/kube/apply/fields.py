@@ -38,7 +38,7 @@ class InvalidFields(ValueError):
 
 
 def member(node: Fields | None) -> Fields:
-    """Return the node with its own path in the set."""
+    """Return the node with its own path in the set, in addition to the paths below it."""
     if not node or "." in node:
         return node or LEAF
     return {".": LEAF, **node}
@@ -183,7 +183,7 @@ def contains(fields: Fields, path: tuple[str, ...]) -> bool:
 
 
 def of_path(path: tuple[str, ...]) -> Fields:
-    """Return the set with this one path."""
+    """Return a set that contains only this path."""
     fields = LEAF
     for element in reversed(path):
         fields = {element: fields}
@@ -218,7 +218,7 @@ def _order(element: str) -> tuple[int, str]:
 
 
 def element_text(element: str) -> str:
-    """Return one path element in readable form."""
+    """Return one path element in the readable form of conflict messages."""
     kind, value = element[0], element[2:]
     if kind == "f":
         return f".{value}"
@@ -229,7 +229,7 @@ def element_text(element: str) -> str:
 
 
 def _key_text(value: Any) -> str:
-    """Return the value of a key as messages show it."""
+    """Return the value of a key in the form of conflict messages."""
     if isinstance(value, dict):
         return "".join(f"{name}={_key_text(item)}" for name, item in value.items())
     if isinstance(value, list):

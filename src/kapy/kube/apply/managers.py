@@ -49,7 +49,7 @@ class Identity(Struct, frozen=True):
 
 
 class ManagedEntry(Struct, frozen=True):
-    """One managedFields entry. document: the entry as it was read, while it is unchanged."""
+    """One entry of managedFields. document: the entry as it was read, while it is unchanged."""
 
     api_version: str
     fields: Fields

@@ -57,9 +57,10 @@ class Tracker:
         types: Mapping[str, Types],
         convert: ToVersion | None = None,
     ) -> None:
-        """Track a kind. types: merge types by apiVersion, for all served versions.
+        """Create the tracker of a kind.
 
-        convert: converts an object to another apiVersion; without it only `apiVersion` is changed.
+        types: merge types by apiVersion, for all served versions. convert: converts an object to
+        another apiVersion; without it only `apiVersion` is changed.
         """
         self._types = types
         self._convert = convert or _with_api_version
@@ -92,8 +93,11 @@ class Tracker:
             return _bare(new)
 
     def _unfit_status(self, new: Document, write: Write) -> bool:
-        """Whether the write discards a status that does not fit the types; nobody validates such a
-        status. kube-apiserver then stops tracking the whole object."""
+        """Return whether the write discards a status that does not fit the types, as nobody
+        validates such a status.
+
+        kube-apiserver then stops tracking the whole object.
+        """
         if "status" not in new or not write.reset or "f:status" not in write.reset:
             return False
         types = self._types[write.api_version]
@@ -103,13 +107,13 @@ class Tracker:
     def apply(
         self, live: Document | None, applied: Document, write: Write, *, force: bool
     ) -> Document:
-        """Return `live` (None: no object) with `applied` merged in.
+        """Return `live` (None: no object) with `applied` merged in by server-side apply.
 
         Fields that the manager applied earlier and does not apply now are removed, unless other
         managers own them. The caller fills in defaults. The result is `live` itself if neither the
         object nor any ownership changed. Raises Conflict with kube-apiserver's message and causes
         if others own a field with another value and `force` is not set; BadRequest if `applied` has
-        managedFields; ApplyFailed (500, as kube-apiserver answers) if it does not fit the types.
+        managedFields; ApplyFailed (500, as in kube-apiserver) if it does not fit the types.
         """
         check_applied(self._types[write.api_version], applied)
         try:
@@ -373,7 +377,9 @@ class Tracker:
         return whole, without(types.root, whole, difference(_all(types, whole), paths))
 
     def _nothing(self, like: Document) -> Document:
-        """Return the object before its creation."""
+        """Return the empty object that stands for an object before its creation. like: an object of
+        the same version.
+        """
         api_version = like["apiVersion"]
         return {**self._types[api_version].zero, "apiVersion": api_version, "kind": like["kind"]}
 
@@ -394,7 +400,7 @@ def _equal(left: ManagedEntry, right: ManagedEntry) -> bool:
 
 
 def _foreign(managers: Managers, version: str) -> bool:
-    """Whether an entry is of another version than the request, or empty."""
+    """Return whether any entry has another version than that of the request, or none."""
     return any(entry.api_version != version for entry in managers.values())
 
 

@@ -43,7 +43,10 @@ def type_error_text(node: Type, value: Any, *, repeated: bool = False) -> str:
 
 
 def fits(node: Type, value: Any, *, repeated: bool) -> bool:
-    """Whether a value has no type errors; faster than computing the messages."""
+    """Return whether a value has no type errors; faster than computing the messages.
+
+    repeated: lists may contain an item twice.
+    """
     if value is None:
         return True
     result = resolve_deduced(node, value)
@@ -152,7 +155,7 @@ def _go_type(value: Any) -> str:
 
 
 def _go_syntax(value: Any) -> str:
-    """Return a value as Go's %#v prints it."""
+    """Return a value in Go's `%#v` format."""
     if isinstance(value, dict):
         inner = ", ".join(f"{json.dumps(key)}:{_go_syntax(value[key])}" for key in sorted(value))
         return f"map[string]interface {{}}{{{inner}}}"

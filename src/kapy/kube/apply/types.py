@@ -18,7 +18,7 @@ from kapy.kube.text_cache import MAX_TEXT
 
 
 class Scalar:
-    """A single value. what: "string", "numeric", "boolean" or "untyped"."""
+    """The merge type of a single value. what: "string", "numeric", "boolean" or "untyped"."""
 
     __slots__ = ("what",)
 
@@ -27,8 +27,8 @@ class Scalar:
 
 
 class Untracked:
-    """A field without ownership: the server's own part of the metadata. what: the type that an
-    applied value must have; None if it is not checked.
+    """The merge type of a field without ownership: the server's own part of the metadata. what: the
+    type that an applied value must have; None if it is not checked.
     """
 
     __slots__ = ("what",)
@@ -38,15 +38,16 @@ class Untracked:
 
 
 class Deduced:
-    """A value without a schema: its type is deduced from the value."""
+    """The merge type of a value without a schema, which is deduced from the value."""
 
     __slots__ = ()
 
 
 class MapType:
-    """A structure or a map. members: the declared fields. element: the type of all others (None:
-    there are none). atomic: one field as a whole. silent: the map itself is never owned, only what
-    is in it (`metadata`)."""
+    """The merge type of a structure or a map. members: the types of the declared fields. element:
+    the type of all other members (None: there are none). atomic: whether it is owned as a whole.
+    silent: whether the map itself is never owned, only its members (`metadata`).
+    """
 
     __slots__ = ("atomic", "element", "members", "silent")
 
@@ -72,8 +73,9 @@ class MapType:
 
 
 class ListType:
-    """A list. keys: the key fields of a list that is a map; () of a set; None of an atomic one.
-    defaults: values of keys that an item leaves out."""
+    """The merge type of a list. keys: the key fields of a list that is a map; () of a set; None of
+    an atomic one. defaults: the values of keys that an item leaves out.
+    """
 
     __slots__ = ("defaults", "element", "keys")
 

@@ -24,11 +24,11 @@ class BadBootData(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class WriteFile:
-    """Write a file, whose folder is created when it is missing.
+    """A step that writes a file, and creates its folder when that is missing.
 
-    mode: permission bits, set in any case. owner: `USER` or `USER:GROUP`, by name or ID; without
-    a group the file's stays.
-    entry: where the step stands in the boot data, for messages.
+    mode: the permission bits, which are set in any case. owner: `USER` or `USER:GROUP`, by name or
+    ID; without a group, that of the file stays. entry: the position of the step in the boot data,
+    for messages.
     """
 
     path: str
@@ -41,10 +41,11 @@ class WriteFile:
 
 @dataclass(frozen=True, slots=True)
 class RunCommand:
-    """Run a program without a terminal and wait for its end; exit code 0 is success.
+    """A step that runs a program without a terminal and waits for its end; exit code 0 is success.
 
-    stdin: what it reads. repeatable: whether it may be run again after a failure. diagnosis: a
-    command that prints why this one failed, when that is not in its own output.
+    stdin: the standard input of the program. repeatable: whether it may be run again after a
+    failure. diagnosis: a command that prints the reason of a failure which the program's own output
+    does not show.
     """
 
     argv: tuple[str, ...]
@@ -59,7 +60,9 @@ Step = WriteFile | RunCommand
 
 @dataclass(frozen=True, slots=True)
 class BootPlan:
-    """The steps of boot data. ignored: sections that are not applied, by name."""
+    """The steps that boot data consists of. ignored: the names of the sections that are not
+    applied.
+    """
 
     steps: tuple[Step, ...]
     ignored: tuple[str, ...] = ()

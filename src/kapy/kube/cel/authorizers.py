@@ -10,7 +10,7 @@ from typing import TypeAlias
 @dataclass(frozen=True, slots=True)
 class AuthorizationCheck:
     """The attributes of an authorization check. account: namespace and name of the service account
-    to check instead of the user. path: set for checks of non-resource paths.
+    to check instead of the user. path: the path in a check of a non-resource path.
     """
 
     verb: str = ""
@@ -41,7 +41,7 @@ Decide: TypeAlias = Callable[[AuthorizationCheck], Decision]
 
 @dataclass(frozen=True, slots=True)
 class AuthorizerValue:
-    """The variable `authorizer`: checks permissions of one user."""
+    """The value of the CEL variable `authorizer`, which checks permissions of one user."""
 
     decide: Decide
     account: tuple[str, str] | None = None
@@ -49,7 +49,9 @@ class AuthorizerValue:
 
 @dataclass(frozen=True, slots=True)
 class PathCheck:
-    """A check of a non-resource path, without a verb so far."""
+    """The value of `authorizer.path(…)` in CEL: a check of a non-resource path, without a verb so
+    far.
+    """
 
     decide: Decide
     question: AuthorizationCheck
@@ -57,7 +59,9 @@ class PathCheck:
 
 @dataclass(frozen=True, slots=True)
 class GroupCheck:
-    """A check of an API group, without a resource so far."""
+    """The value of `authorizer.group(…)` in CEL: a check of an API group, without a resource so
+    far.
+    """
 
     decide: Decide
     question: AuthorizationCheck
@@ -65,7 +69,7 @@ class GroupCheck:
 
 @dataclass(frozen=True, slots=True)
 class ResourceCheck:
-    """A check of a resource, without a verb so far."""
+    """The value of `….resource(…)` in CEL: a check of a resource, without a verb so far."""
 
     decide: Decide
     question: AuthorizationCheck

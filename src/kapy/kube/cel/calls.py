@@ -1,4 +1,4 @@
-"""Compiles function calls."""
+"""Compiles the function calls in CEL expressions to Python closures."""
 
 from __future__ import annotations
 
@@ -84,7 +84,9 @@ _CONSTANT_SIZE_TYPES: Final = frozenset(("int", "uint", "double", "bool", "times
 
 
 def _with_charge(function: Callable[..., Any], runs: list[Run], charges: Charge) -> Run:
-    """Return the run of a call that charges a cost computed from the sizes of its arguments."""
+    """Return a closure that runs a call and charges a cost computed from the sizes of its
+    arguments.
+    """
     if len(runs) == 2:
         value, two = runs
 
@@ -143,8 +145,9 @@ _LITERALS: Final[dict[str, Callable[[str], Any]]] = {
 
 
 def _apply_function(function: Callable[..., Any], runs: list[Run]) -> Run:
-    """Return the run of a call without a charge; calls with up to three arguments have a
-    fast path.
+    """Return a closure that runs a call without a charge.
+
+    Calls with up to three arguments have a fast path.
     """
     match runs:
         case [first]:

@@ -23,7 +23,9 @@ DEFAULT_LIMIT: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A compiled expression. cost: its maximum cost. uses: the variables that it reads."""
+    """A compiled CEL expression. cost: the maximum cost of an evaluation. uses: the variables that
+    the expression reads.
+    """
 
     type: Type
     cost: int
@@ -51,7 +53,7 @@ class Program:
 
 
 def compile_expression(source: str, variables: Mapping[str, Type]) -> Program:
-    """Compile an expression. Raises CompileError."""
+    """Compile a CEL expression. Raises CompileError."""
     compiler = Compiler(source, variables)
     try:
         tree = parse(source)
@@ -98,8 +100,8 @@ class Compiler:
 
     @contextmanager
     def loop(self) -> Iterator[None]:
-        """Mark the code compiled in this context as the body of a loop; `loops` tells whether there
-        are any.
+        """Mark the code compiled in this context as the body of a loop. The attribute `loops`
+        counts the loops around the current code.
         """
         self.loops += 1
         try:

@@ -50,7 +50,9 @@ _MAX_INTEGER: Final = 2**63
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token. kind: "literal", "name", "op" or "end"; text: as written; value: of a literal."""
+    """A token of a CEL expression. kind: "literal", "name", "op" or "end". text: the source text of
+    the token. value: the value of a literal.
+    """
 
     kind: str
     text: str

@@ -107,7 +107,7 @@ def _names(compiler: Compiler, tree: Call, count: int) -> tuple[str, ...]:
 
 
 def _variables(compiler: Compiler, tree: Call, over: Type, count: int) -> tuple[Type, ...]:
-    """Return the types of the loop variables."""
+    """Return the types of the loop variables of a macro. over: the type of the list or map."""
     if over.name == "list":
         return (INT, over.item) if count == 2 else (over.item,)
     if over.name == "map":
@@ -151,8 +151,8 @@ def _boolean_predicate(term: Term) -> Run:
 
 
 def _rounds(over: Run, slots: tuple[int, ...], cost: int) -> Rounds:
-    """Return an iterator over the items that sets the loop variables. cost: charged per iteration,
-    in addition to the body's own charges.
+    """Return a function that iterates over the items and sets the loop variables. cost: the cost
+    charged per iteration, in addition to the body's own charges.
     """
 
     def single(frame: Frame) -> Iterator[None]:
@@ -185,8 +185,8 @@ def _range(value: Any) -> Any:
 
 
 def _short_circuit(rounds: Rounds, body: Run, *, by: bool) -> Run:
-    """Return the run of `all` and `exists`, which stop at the first false or true; an error is
-    raised only if no item decides.
+    """Return a closure that runs `all` or `exists`, which stop at the first false or true; an error
+    is raised only if no item decides.
     """
 
     decides: bool = by

@@ -28,7 +28,7 @@ _MAX_DEPTH: Final = 100
 
 
 def parse(source: str) -> Tree:
-    """Parse an expression. Raises CompileError."""
+    """Parse a CEL expression to a syntax tree. Raises CompileError."""
     if len(source) > _MAX_LENGTH:
         size = f"size: {len(source)}, limit {_MAX_LENGTH}"
         raise CompileError(f"expression code point size exceeds limit: {size}", source[:80], 0)
@@ -59,7 +59,7 @@ class _Parser:
         return self._tokens[self._at]
 
     def _accept(self, text: str) -> bool:
-        """Consume the next token if it is this operator; returns whether it was."""
+        """Consume the next token if it is this operator. Return whether it was consumed."""
         token = self._next
         if token.text == text and token.kind != "literal":
             self._at += 1

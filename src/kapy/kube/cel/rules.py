@@ -100,7 +100,7 @@ def rule_checker(schema: Document, *, root: bool) -> Rules:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One compiled rule. text: its name in messages."""
+    """A compiled CEL rule of a schema. text: the text of the rule in messages."""
 
     program: Program
     message: str
@@ -150,7 +150,7 @@ def _message_program(expression: str, names: dict[str, Type]) -> Program | None:
 
 
 def normalize_path(path: str) -> str:
-    """Return a rule's fieldPath as errors show it: `.a['b.c']` becomes `a[b.c]`."""
+    """Return a rule's fieldPath in the form of error messages: `.a['b.c']` becomes `a[b.c]`."""
     return _KEYED_PATH.sub(r"[\1]", path.strip()).removeprefix(".")
 
 
@@ -240,7 +240,7 @@ def _run(rule: Rule, value: Any, old: Any, checked: CheckedValue, findings: Find
 
 
 def _within_time(spent: int, checked: CheckedValue, findings: Findings) -> bool:
-    """Whether the rules and patterns of the object are still within their time limit."""
+    """Return whether the rules and patterns of the object are still within their time limit."""
     try:
         cost.current().charge(spent * _UNIT)
     except cost.TooCostly:
@@ -280,7 +280,7 @@ def _error(checked: CheckedValue, detail: str) -> FieldError:
 
 
 def _shown_value(value: Any) -> Any:
-    """Return the value as messages show it; objects and lists are not shown."""
+    """Return the value in the form of messages, in which objects and lists are not shown."""
     return NO_VALUE if isinstance(value, (dict, list)) else value
 
 

@@ -19,8 +19,9 @@ UNBOUNDED: Final = 2**64 - 1
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A compiled part of an expression. type: of its value. run: computes the value. cost: the
-    maximum cost of a run, in kube-apiserver's unit. constant: the value is a literal.
+    """A compiled part of a CEL expression. type: the type of its value. run: computes the value.
+    cost: the maximum cost of a run, in kube-apiserver's unit. constant: whether the value is a
+    literal.
     """
 
     type: Type

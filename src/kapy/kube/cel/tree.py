@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant."""
+    """The syntax tree node of a constant."""
 
     at: int
     value: Any
@@ -16,7 +16,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A variable, or the first part of a qualified name."""
+    """The syntax tree node of a variable, or of the first part of a qualified name."""
 
     at: int
     name: str
@@ -24,7 +24,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """`operand.field`, or `operand.?field` when optional."""
+    """The syntax tree node of `operand.field`, or of `operand.?field` when optional."""
 
     at: int
     operand: Tree
@@ -34,7 +34,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """`operand[key]`, or `operand[?key]` when optional."""
+    """The syntax tree node of `operand[key]`, or of `operand[?key]` when optional."""
 
     at: int
     operand: Tree
@@ -44,7 +44,9 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`target.name(arguments)`, `name(arguments)`, and every operator (`_+_`, `!_` …)."""
+    """The syntax tree node of `target.name(arguments)`, `name(arguments)`, and every operator
+    (`_+_`, `!_` …).
+    """
 
     at: int
     name: str
@@ -54,7 +56,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """`[a, ?b]`: each item, and whether it is optional."""
+    """The syntax tree node of a list `[a, ?b]`: each item, and whether it is optional."""
 
     at: int
     items: tuple[tuple[Tree, bool], ...]
@@ -62,7 +64,8 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """`{a: b, ?c: d}`: key, value, and whether the value is optional."""
+    """The syntax tree node of a map `{a: b, ?c: d}`: key, value, and whether the value is optional.
+    """
 
     at: int
     entries: tuple[tuple[Tree, Tree, bool], ...]

@@ -9,12 +9,13 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Type:
-    """One type.
+    """A type of CEL values.
 
-    name: `int`, `list`, `object` …; a capital letter is a type parameter. parameters: of list, map,
-    optional_type and type. fields: of an object, by their escaped names. max_size: the most
-    characters, items or entries; min_size: the bytes that the smallest value takes as JSON; both
-    only matter for cost. list_type: `set` or `map`, with its keys.
+    name: `int`, `list`, `object` …; a capital letter is a type parameter. parameters: the
+    parameters of list, map, optional_type and type. fields: the fields of an object type, by their
+    escaped names. max_size: the maximum number of characters, items or entries; min_size: the bytes
+    that the smallest value takes as JSON; both only matter for cost. list_type: `set` or `map`,
+    with its keys.
     """
 
     name: str
@@ -39,7 +40,7 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of an object. name: its key in the document."""
+    """A field of an object type. name: its key in the document."""
 
     name: str
     type: Type
@@ -66,22 +67,22 @@ _NULLABLE: Final = frozenset(("object", "timestamp", "duration", "optional_type"
 
 
 def list_of(item: Type, limit: int | None = None) -> Type:
-    """Return a list type."""
+    """Return the type of a list. limit: the maximum number of items."""
     return Type("list", (item,), max_size=limit)
 
 
 def map_of(key: Type, value: Type, limit: int | None = None) -> Type:
-    """Return a map type."""
+    """Return the type of a map. limit: the maximum number of entries."""
     return Type("map", (key, value), max_size=limit)
 
 
 def optional_of(inner: Type) -> Type:
-    """Return an optional type."""
+    """Return the type of an optional value."""
     return Type("optional_type", (inner,))
 
 
 def type_of(inner: Type) -> Type:
-    """Return the type of a type."""
+    """Return the type of a value that is itself a type (`type(x)`). inner: that type."""
     return Type("type", (inner,))
 
 
@@ -90,13 +91,14 @@ Bindings = dict[str, Type]
 
 
 def is_parameter(type_: Type) -> bool:
-    """Whether it is a type parameter."""
+    """Return whether a type is a type parameter, such as `A` in `list(A)`."""
     return len(type_.name) == 1
 
 
 def accepts(expected: Type, actual: Type, bindings: Bindings) -> bool:
-    """Whether a value of type `actual` can be used where `expected` is required; binds type
-    parameters.
+    """Return whether a value of type `actual` can be used where `expected` is required.
+
+    It adds the type parameters that it resolves to `bindings`.
     """
     if is_parameter(expected):
         bound = bindings.get(expected.name)
@@ -137,5 +139,5 @@ def substitute(type_: Type, bindings: Bindings) -> Type:
 
 
 def has_dyn(type_: Type) -> bool:
-    """Whether the types of values are only known at run time."""
+    """Return whether the types of values are only known at run time."""
     return type_.name == "dyn" or is_parameter(type_)

@@ -25,20 +25,20 @@ from kapy.kube.version import Version
 
 
 class UInt(int):
-    """A `uint`: an unsigned 64-bit integer."""
+    """A CEL value of type `uint`: an unsigned 64-bit integer."""
 
 
 class Timestamp(int):
-    """Nanoseconds since 1970."""
+    """A CEL timestamp: nanoseconds since 1970."""
 
 
 class Duration(int):
-    """Nanoseconds."""
+    """A CEL duration in nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Optional:
-    """A value that may be absent (`optional_type`)."""
+    """A CEL value that may be absent (`optional_type`)."""
 
     present: bool
     inner: Any = None
@@ -66,7 +66,7 @@ def unwrap(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class TypeName:
-    """The result of `type(x)`."""
+    """A CEL value that is a type: the result of `type(x)`."""
 
     name: str
 

@@ -85,7 +85,7 @@ class _OrderedDocument:
                 target[key] = value
 
     def apply(self, operation: Any) -> None:
-        """Apply one operation. Raises CannotApply."""
+        """Apply one operation of a JSON patch. Raises CannotApply."""
         op, path = operation.get("op"), operation.get("path")
         if path == "" and op in ("replace", "test"):
             if op == "replace":

@@ -22,7 +22,7 @@ def type_of(value: Any) -> str:
 
 
 def text(value: Any) -> str:
-    """Return a value as %v prints it."""
+    """Return a value in Go's %v format."""
     if isinstance(value, dict):
         return f"map[{' '.join(f'{key}:{text(value[key])}' for key in sorted(value))}]"
     if isinstance(value, list):
@@ -35,7 +35,7 @@ def text(value: Any) -> str:
 
 
 def as_string(value: Any) -> str:
-    """Return a value as %s prints it; for a value that is not a string, with Go's error text."""
+    """Return a value in Go's %s format; for a value that is not a string, with Go's error text."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):

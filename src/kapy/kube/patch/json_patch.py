@@ -61,7 +61,7 @@ class _PatchRun:
         self._copied = 0
 
     def apply(self, operation: dict[str, Any]) -> None:
-        """Apply one operation. Raises CannotApply."""
+        """Apply one operation of the patch. Raises CannotApply."""
         match operation.get("op"):
             case "add":
                 self.editor.add(_path(operation), operation.get("value"))

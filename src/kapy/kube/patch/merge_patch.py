@@ -68,7 +68,9 @@ def difference(before: Document, after: Document) -> Document:
 
 
 def without_nulls(value: Any) -> Any:
-    """Return `value` as a merge patch adds it: without null members of maps, also inside lists."""
+    """Return `value` in the form that a merge patch adds: without null members of maps, also inside
+    lists.
+    """
     if isinstance(value, dict):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
@@ -77,7 +79,10 @@ def without_nulls(value: Any) -> Any:
 
 
 def is_equal_json(left: Any, right: Any) -> bool:
-    """Compare JSON values. Unlike Python's `==`, true does not equal 1 (but 1 equals 1.0)."""
+    """Return whether two JSON values are equal.
+
+    Unlike Python's `==`, true does not equal 1 (but 1 equals 1.0).
+    """
     if left is right:
         return True
     if left != right:
@@ -88,7 +93,7 @@ def is_equal_json(left: Any, right: Any) -> bool:
 
 
 def _is_equal_inside(left: Any, right: Any) -> bool:
-    """Compare two containers that Python's `==` finds equal, but whose JSON differs."""
+    """Return whether two containers have equal JSON, given that Python's `==` finds them equal."""
     if isinstance(left, dict):
         return all(is_equal_json(value, right[key]) for key, value in left.items())
     return all(map(is_equal_json, left, right))

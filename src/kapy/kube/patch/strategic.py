@@ -228,7 +228,7 @@ def _drop_nulls(value: Any) -> None:
 
 
 def _without_directives(value: Any) -> Any:
-    """Return a new value without its `$patch` directives."""
+    """Return a new value of a patch without the `$patch` directives in it."""
     if isinstance(value, dict):
         for key in list(value):
             if isinstance(value[key], dict) and DIRECTIVE in value[key]:

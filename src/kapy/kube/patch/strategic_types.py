@@ -52,7 +52,7 @@ class Field(NamedTuple):
 
     @property
     def go_kind(self) -> str:
-        """The Go kind of the type."""
+        """The kind that Go's reflection reports for the type."""
         return go_kind(self.kind)
 
 
@@ -72,7 +72,7 @@ class Types:
         self._structs = structs
 
     def field(self, kind: str, name: str) -> Field:
-        """Return a field of a struct. Raises PatchFailure."""
+        """Return the merge behaviour of a field of a struct. Raises PatchFailure."""
         if go_kind(kind) != "struct":
             raise PatchFailure(
                 "merging an object in json but data type is not struct, instead is: "
@@ -87,7 +87,9 @@ class Types:
         return Field(facts["t"], frozenset(facts.get("ps", "").split(",")), facts.get("mk", ""))
 
     def list_field(self, kind: str, name: str) -> Field:
-        """Return a list field, described by its items. Raises PatchFailure."""
+        """Return the merge behaviour of a list field, with the type of its items. Raises
+        PatchFailure.
+        """
         field = self.field(kind, name)
         if not field.kind.startswith("[]"):
             facts = self._facts(self._structs[kind], name) or {}

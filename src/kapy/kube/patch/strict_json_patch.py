@@ -32,7 +32,9 @@ class BadPatch(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation. path and source: as given; source is the `from` of a move or copy."""
+    """One operation of a JSON patch. path, source: the JSON pointers as given; the source is the
+    `from` of a move or copy.
+    """
 
     op: str
     path: str

@@ -57,7 +57,7 @@ class TimeBudget:
             _current.reset(self._token)
 
     def charge(self, nanoseconds: int) -> None:
-        """Subtract time. Raises TooCostly if none is left."""
+        """Subtract time from the budget. Raises TooCostly if none is left."""
         self.remaining -= nanoseconds
         if self.remaining < 0:
             raise TooCostly(

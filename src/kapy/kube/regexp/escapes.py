@@ -68,7 +68,7 @@ def _hexadecimal(text: str, at: int) -> tuple[str, int]:
 
 
 def _braced_hexadecimal(text: str, at: int) -> tuple[str, int]:
-    r"""Parse `\x{10FFFF}`."""
+    r"""Parse a hexadecimal escape in braces: `\x{10FFFF}`."""
     value, end = 0, at + 3
     while end < len(text):
         character = text[end]

@@ -33,8 +33,8 @@ _REFERENCE: Final = re.compile(r"\$(?:(\$)|\{(\w+)\}|(\w+))")
 
 
 class Regexp:
-    """A compiled pattern. memory: the maximum bytes of its program. dropped: the cache has evicted
-    it; its holder must request it again.
+    """A compiled pattern. memory: the maximum bytes of its program. dropped: whether the cache has
+    evicted it; its holder must then request it again.
     """
 
     __slots__ = ("_programs", "_quick", "_syntax", "dropped", "memory", "text")
@@ -48,7 +48,7 @@ class Regexp:
         self._quick: tuple[Callable[..., Spans], re2._re2.RE2.Anchor, int] | None = None
 
     def matches(self, text: str) -> bool:
-        """Whether the pattern matches anywhere in the text."""
+        """Return whether the pattern matches anywhere in the text."""
         data = _bytes(text)
         quick = self._quick
         if quick is not None:
@@ -188,8 +188,9 @@ class Regexp:
         return spans
 
     def _compile(self, *, groups: bool) -> tuple[re2._re2.RE2, int]:
-        """Return the program and its number of instructions. Raises BadPattern if it is
-        too large.
+        """Compile the pattern. Return the RE2 program and its number of instructions.
+
+        Raises BadPattern if the program is too large.
         """
         import re2
 
@@ -211,7 +212,7 @@ class Regexp:
         return program, size
 
     def drop(self) -> None:
-        """Free the memory; later calls fail."""
+        """Free the memory of the compiled pattern; later calls fail."""
         self.dropped = True
         self._programs.clear()
         self._quick = None
@@ -224,7 +225,9 @@ class Regexp:
             self._compile(groups=False)
 
     def _parts(self, template: str) -> Iterator[bytes | tuple[int, ...]]:
-        """Parse a template: yield literal texts, and the groups that each reference can mean."""
+        """Parse the template of a replacement: yield literal texts, and the groups that each
+        reference can mean.
+        """
         last = 0
         for match in _REFERENCE.finditer(template):
             yield _bytes(template[last : match.start()])
@@ -256,7 +259,7 @@ def _first(data: bytes, groups: tuple[int, ...], spans: Spans) -> bytes:
 
 
 def _is_inside(data: bytes, position: int) -> bool:
-    """Whether a position is inside a multi-byte character."""
+    """Return whether a position is inside a multi-byte character."""
     return position < len(data) and data[position] & 0xC0 == 0x80
 
 

@@ -50,7 +50,7 @@ class Syntax:
 @dataclass(slots=True)
 class _Piece:
     """A part of an expression. repeats: the product of its nested repetition counts. start, end:
-    its output; end is only set when it is repeated.
+    the range of the piece in the output; end is only set when it is repeated.
     """
 
     size: int = 1
@@ -62,8 +62,9 @@ class _Piece:
 
 @dataclass(slots=True)
 class _Group:
-    """The state of the parser between two parentheses. folds: matching ignores case from here on.
-    last: the piece to which a repetition would apply. start: the position of its output.
+    """The state of the parser between two parentheses. folds: whether matching ignores case from
+    here on. last: the piece to which a repetition would apply. start: the position of the group in
+    the output.
     """
 
     start: int = 0
@@ -97,7 +98,7 @@ class _Group:
         self.pieces = 0
 
     def as_piece(self) -> _Piece:
-        """Return the whole group as one piece."""
+        """Return the whole group as one piece of the group around it."""
         self.settle()
         above = (max(self.max_pieces, self.pieces) > 1) + (self.branches > 1) + self.captures
         size = self.size + self.branches - 1 + 2 * self.captures
@@ -110,7 +111,7 @@ def normal(text: str) -> str:
 
 
 def read(pattern: str) -> Syntax:
-    """Parse a pattern. Raises BadPattern."""
+    """Parse a pattern of Go's syntax. Raises BadPattern."""
     pattern = normal(pattern)
     if len(pattern) > MAX_LENGTH:
         raise _pattern_error("expression too large", f"{pattern[:_MAX_SHOWN]}...")
@@ -234,7 +235,7 @@ class _Reader:
         self._capture(name, end + 1)
 
     def _flags(self) -> None:
-        """Parse flags: `(?i)`, `(?s-m:`."""
+        """Parse the flags of a group: `(?i)`, `(?s-m:`."""
         text, at = self._text, self._at + 2
         negative, has_flag = False, True
         while at < len(text):
@@ -352,5 +353,5 @@ def _is_flags(text: str) -> bool:
 
 
 def fail(problem: str, part: str) -> NoReturn:
-    """Raise BadPattern."""
+    """Raise BadPattern with Go's message. part: the invalid part of the pattern."""
     raise _pattern_error(problem, part)

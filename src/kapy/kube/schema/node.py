@@ -54,14 +54,14 @@ class Junctors:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A compiled schema.
+    """A compiled node of a schema.
 
-    types: allowed JSON types, () for any. defaults: completed defaults of properties. default_size,
-    defaults_size: bytes of JSON of the own default, and of those. list_keys: () of a set, the keys
-    of a list map, None of an atomic list. plain: a fast test for valid scalars, None if none
-    suffices. min_length, max_length: a text of such a length is always valid; `max_length` is
-    negative if there is no such length. ruled: properties with CEL rules in them. keyed: properties
-    with list maps in them.
+    types: the allowed JSON types, () for any. defaults: the completed defaults of properties.
+    default_size, defaults_size: the sizes of the own default and of `defaults`, in bytes of JSON.
+    list_keys: () of a set, the keys of a list map, None of an atomic list. plain: a fast test for
+    valid scalars, None if none suffices. min_length, max_length: a text of such a length is always
+    valid; `max_length` is negative if there is no such length. ruled: the properties with CEL rules
+    in them. keyed: the properties with list maps in them.
     """
 
     types: tuple[str, ...]
@@ -149,7 +149,7 @@ def compile_schema(
 
 
 def _summarize(node: Node) -> None:
-    """Record what there is in the nodes below."""
+    """Record which child nodes contain CEL rules and list maps."""
     properties = node.properties.items()
     children = [*node.properties.values(), *filter(None, (node.additional, node.items))]
     node.has_rules = node.has_rules or any(child.has_rules for child in children)
@@ -172,7 +172,7 @@ def _types(schema: Document) -> tuple[str, ...]:
 
 
 def _format(schema: Document) -> str:
-    """Return the format, "" if it does not belong to the schema's type."""
+    """Return the format of a schema, "" if it does not belong to the schema's type."""
     form: str = schema.get("format") or ""
     match schema.get("type"):
         case None | "string":

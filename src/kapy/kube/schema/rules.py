@@ -24,8 +24,8 @@ ABSENT: Final = Absent()
 
 @dataclass(slots=True)
 class Findings:
-    """The violations of one object. budget: the remaining cost; if it is negative, no more rules
-    run.
+    """The violations of rules in one object. budget: the remaining cost; if it is negative, no more
+    rules run.
     """
 
     errors: list[FieldError] = field(default_factory=list)
@@ -35,10 +35,10 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class CheckedValue:
-    """One value to check.
+    """One value that CEL rules check.
 
-    at: its path. old: the old value, or ABSENT. pair: new and old value, of this value or of the
-    nearest ancestor with an old one.
+    at: the path of the value. old: the old value, or ABSENT. pair: the new and the old value, of
+    this value or of the nearest ancestor with an old one.
     """
 
     at: Path
@@ -48,7 +48,7 @@ class CheckedValue:
 
     @property
     def path(self) -> str:
-        """Return the path as messages show it."""
+        """Return the path of the value in the form of messages."""
         return path_text(self.at)
 
     @property
@@ -62,8 +62,10 @@ Rules: TypeAlias = Callable[[CheckedValue, Findings], None]
 
 
 class RuleChecker(Protocol):
-    """Compiles the rules of a schema node; the interface to a CEL engine."""
+    """Compiles the CEL rules of a schema node; the interface to a CEL engine."""
 
     def __call__(self, schema: Document, *, root: bool) -> Rules:
-        """Return the check for a schema with rules. root: it is the schema of a whole object."""
+        """Return a function that checks values by the rules of a schema. root: whether it is the
+        schema of a whole object.
+        """
         ...

@@ -49,7 +49,7 @@ def validate(node: Node, value: Any, old: Any, path: Path, errors: Errors) -> No
 
 
 def validate_changed(node: Node, value: Any, old: Any, path: Path, errors: Errors) -> None:
-    """Do the same for a value that is known to have changed."""
+    """Add the errors of a value that is known to have changed. old: the old value, or ABSENT."""
     if value is None:
         _validate_null(node, path, errors)
         return
@@ -188,8 +188,8 @@ def _validate_number(node: Node, value: float, _: Any, path: Path, errors: Error
 
 
 def _bound_of(node: Node, bound: float, value: float) -> float:
-    """Return a limit as Go compares it: truncated for an integer value, unless only integers are
-    allowed and the limit is not one.
+    """Return a limit in the form that Go compares: truncated for an integer value, unless only
+    integers are allowed and the limit is not one.
     """
     if isinstance(value, float) or (node.types == ("integer",) and int(bound) != bound):
         return float(bound)

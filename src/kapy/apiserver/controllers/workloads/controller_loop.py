@@ -14,7 +14,7 @@ from kapy.kube import Document
 
 
 class _ServerWorkloads(Workloads):
-    """The workloads of a server. excluded: reports objects that another controller manages."""
+    """The workloads of a server. excluded: reports whether another controller manages an object."""
 
     __slots__ = ("_excluded",)
 
@@ -29,7 +29,7 @@ class _ServerWorkloads(Workloads):
 class WorkloadControllers:
     """The workload controllers of one server.
 
-    excluded: reports objects that another controller manages.
+    excluded: reports whether another controller manages an object.
     """
 
     def __init__(self, context: ServerContext, excluded: Callable[[Document], bool]) -> None:

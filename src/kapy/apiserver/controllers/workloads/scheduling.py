@@ -59,7 +59,7 @@ def insufficient_resources(allocatable: Amounts, used: Amounts, wanted: Amounts)
 
 
 def add(used: Amounts, more: Amounts) -> None:
-    """Add amounts to those in use."""
+    """Add the amounts `more` to the amounts `used`, in place."""
     for name, amount in more.items():
         used[name] = used.get(name, _NOTHING) + amount
 
@@ -101,12 +101,17 @@ _OF_DAEMONS: Final = tuple(
 
 
 def is_feasible(node: Document, spec: Mapping[str, Any], *, daemon: bool = False) -> bool:
-    """Report whether a Pod with this spec may run on a Node. daemon: it belongs to a DaemonSet."""
+    """Report whether a Pod with this spec may run on a Node. daemon: whether a DaemonSet owns the
+    Pod.
+    """
     return not filter_reason(node, spec, daemon=daemon)
 
 
 def filter_reason(node: Document, spec: Mapping[str, Any], *, daemon: bool = False) -> str:
-    """Return kube-scheduler's reason why a Pod may not run on a Node, "" if it may."""
+    """Return kube-scheduler's reason why a Pod may not run on a Node, "" if it may.
+
+    daemon: whether a DaemonSet owns the Pod.
+    """
     own = node.get("spec") or {}
     if node["metadata"].get("deletionTimestamp"):
         return "node(s) are being deleted"
@@ -128,7 +133,7 @@ def filter_reason(node: Document, spec: Mapping[str, Any], *, daemon: bool = Fal
 
 
 class _Node:
-    """A Node, its Pods that have not ended, and their requests."""
+    """A Node in the scheduler, with its Pods that have not ended and the sum of their requests."""
 
     __slots__ = ("_allocatable", "_used", "document", "name", "pods")
 
@@ -140,7 +145,7 @@ class _Node:
         self._used: Amounts = {}
 
     def add(self, pod: Document, wanted: Amounts) -> None:
-        """Count a Pod."""
+        """Count a Pod that runs on this Node, and its requests."""
         self.pods.append(pod)
         add(self._used, wanted)
 
@@ -164,7 +169,7 @@ class _Node:
 
 
 class NodeSnapshot:
-    """The free resources of all Nodes. pods: all existing Pods."""
+    """The free resources of all Nodes at one moment, for scheduling. pods: all existing Pods."""
 
     def __init__(self, nodes: Sequence[Document], pods: Iterable[Document]) -> None:
         self._nodes = {item["metadata"]["name"]: _Node(item) for item in nodes}

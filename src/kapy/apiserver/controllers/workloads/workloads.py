@@ -49,8 +49,8 @@ Reconcile: TypeAlias = "Callable[[Workloads, Document], None]"
 class Workloads:
     """The workload objects of one server, and a flag that one of them needs a reconcile.
 
-    reconcilers: by table. next_reconcile: the next time at which a reconcile is due without a write
-    (the deadline of a rollout), None if there is none.
+    reconcilers: the reconcilers by table. next_reconcile: the next time at which a reconcile is due
+    without a write (the deadline of a rollout), None if there is none.
     """
 
     __slots__ = (

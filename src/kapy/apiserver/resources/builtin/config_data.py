@@ -47,7 +47,7 @@ def _immutable_errors(document: Document, old: Document, *fields: str) -> Iterat
 
 
 class ConfigMapStrategy(BuiltInStrategy):
-    """ConfigMaps: validated keys, at most one megabyte of data."""
+    """The strategy of ConfigMaps: validated keys, at most one megabyte of data."""
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         result: list[FieldError] = FieldErrors()
@@ -74,7 +74,7 @@ def _too_large_error(field: str) -> FieldError:
 
 
 class SecretStrategy(BuiltInStrategy):
-    """Secrets: immutable type; stringData is merged into data."""
+    """The strategy of Secrets: the type is immutable, and stringData is merged into data."""
 
     def default(self, document: Document) -> None:
         if not document.get("type"):

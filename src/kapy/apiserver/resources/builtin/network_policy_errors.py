@@ -21,7 +21,7 @@ _SIDES: Final = (("ingress", "from"), ("egress", "to"))
 
 
 def network_policy_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
-    """Yield the errors of a policy. Ranges that the old one has are accepted."""
+    """Yield the errors of a NetworkPolicy. IP ranges that the old object has are accepted."""
     spec = document.get("spec") or {}
     old_ranges = set(_ranges((old or {}).get("spec") or {}))
     yield from selector_errors(spec.get("podSelector") or {}, "spec.podSelector")

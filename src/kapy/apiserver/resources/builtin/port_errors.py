@@ -14,7 +14,7 @@ _RANGE: Final = "must be between 1 and 65535, inclusive"
 
 
 def number_errors(number: int, path: str) -> list[FieldError]:
-    """Return the errors of a port number."""
+    """Return the validation errors of a port number."""
     return [] if 1 <= number <= 65535 else [invalid(path, number, _RANGE)]
 
 
@@ -26,7 +26,7 @@ def number_or_name_errors(port: int | str, path: str) -> list[FieldError]:
 
 
 def port_name_errors(name: str) -> list[str]:
-    """Return the errors of a port name."""
+    """Return the validation errors of a port name."""
     return list(_name_errors(name))
 
 
@@ -44,14 +44,14 @@ def _name_errors(name: str) -> Iterator[str]:
 
 
 def protocol_errors(protocol: Any, path: str) -> list[FieldError]:
-    """Return the errors of a protocol."""
+    """Return the validation errors of a protocol."""
     if not protocol:
         return [required(path)]
     return [] if protocol in PROTOCOLS else [not_supported(path, protocol, PROTOCOLS)]
 
 
 def app_protocol_errors(protocol: str | None, path: str) -> list[FieldError]:
-    """Return the errors of an appProtocol."""
+    """Return the validation errors of an appProtocol."""
     if protocol is None:
         return []
     return [invalid(path, protocol, text) for text in qualified_name_errors(protocol)]

@@ -34,7 +34,8 @@ class DurationCell(NamedTuple):
 class Printer(NamedTuple):
     """The columns of a kind after the name, and all cells except the age.
 
-    named: the name is the first column; other kinds produce its cell themselves.
+    named: whether the name is the first column; the printers of other kinds return that cell
+    themselves.
     """
 
     columns: tuple[Title, ...]
@@ -43,7 +44,7 @@ class Printer(NamedTuple):
 
 
 def titles(*names: str) -> tuple[Title, ...]:
-    """Return columns from names with suffixes.
+    """Return the columns that names with suffixes describe.
 
     `+`: wide output only. `#`: integer. `?`: boolean. The default type is string.
     """
@@ -58,12 +59,12 @@ def _title(name: str) -> Title:
 
 
 def spec_of(document: Document) -> Document:
-    """Return the spec, or an empty one."""
+    """Return the spec of an object, an empty one if it has none."""
     return document.get("spec") or {}
 
 
 def status_of(document: Document) -> Document:
-    """Return the status, or an empty one."""
+    """Return the status of an object, an empty one if it has none."""
     return document.get("status") or {}
 
 

@@ -44,7 +44,8 @@ from kapy.kube.qualified_names import dns_label_errors, qualified_name_errors
 
 
 class NamespaceStrategy(BuiltInStrategy):
-    """Namespaces: the finalizer `kubernetes`, a phase, and a label with the name."""
+    """The strategy of Namespaces: the finalizer `kubernetes`, a phase, and a label with the name.
+    """
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
         return dns_label_errors(mask_generate_name(name) if prefix else name)
@@ -95,7 +96,7 @@ class NamespaceStrategy(BuiltInStrategy):
 
 
 class DefinitionStrategy(BuiltInStrategy):
-    """CustomResourceDefinitions."""
+    """The strategy of CustomResourceDefinitions."""
 
     qualified_finalizers = False
 
@@ -150,7 +151,7 @@ def _set_stored_versions(document: Document) -> list[str]:
 
 
 class NodeStrategy(BuiltInStrategy):
-    """Nodes: a kubelet may create its Node with a status."""
+    """The strategy of Nodes: a kubelet may create its Node with a status."""
 
     keep_status_on_create = True
 
@@ -180,7 +181,7 @@ def _without_source(document: Document) -> None:
 
 
 class RoleStrategy(BuiltInStrategy):
-    """Roles: a name may be any path segment (`system:node`)."""
+    """The strategy of roles: a name may be any path segment (`system:node`)."""
 
     null_if_empty = (("rules",),)
 
@@ -193,14 +194,14 @@ class RoleStrategy(BuiltInStrategy):
 
 
 class BindingStrategy(RoleStrategy):
-    """Bindings of roles."""
+    """The strategy of RoleBindings and ClusterRoleBindings."""
 
     def validate(self, document: Document, old: Document | None) -> list[FieldError]:
         return binding_errors(document, old)
 
 
 class LeaseStrategy(BuiltInStrategy):
-    """Leases: the fields of coordinated leader election are dropped."""
+    """The strategy of Leases: the fields of coordinated leader election are dropped."""
 
     qualified_finalizers = False
 
@@ -225,7 +226,7 @@ def _without_coordination(document: Document) -> None:
 
 
 class ValidatedStrategy(BuiltInStrategy):
-    """A kind that has validation but no other special rules."""
+    """The strategy of a kind that has validation but no other special rules."""
 
     def __init__(self, row: Row) -> None:
         super().__init__(row)
@@ -236,13 +237,13 @@ class ValidatedStrategy(BuiltInStrategy):
 
 
 class RuntimeClassStrategy(ValidatedStrategy):
-    """RuntimeClasses."""
+    """The strategy of RuntimeClasses."""
 
     qualified_finalizers = False
 
 
 class BudgetStrategy(ValidatedStrategy):
-    """PodDisruptionBudgets: a name may be any path segment."""
+    """The strategy of PodDisruptionBudgets: a name may be any path segment."""
 
     status_metadata_checks = (0, 0)
 
@@ -254,7 +255,7 @@ class BudgetStrategy(ValidatedStrategy):
 
 
 class LimitRangeStrategy(ValidatedStrategy):
-    """LimitRanges: a missing name is generated."""
+    """The strategy of LimitRanges: a missing name is generated."""
 
     null_if_empty = (("spec", "limits"),)
 
@@ -265,7 +266,9 @@ class LimitRangeStrategy(ValidatedStrategy):
 
 
 class EndpointSliceStrategy(ValidatedStrategy):
-    """EndpointSlices: the topology of v1beta1 is kept only in objects that already have it."""
+    """The strategy of EndpointSlices: the topology of v1beta1 is kept only in objects that already
+    have it.
+    """
 
     null_if_empty = (("endpoints",), ("ports",))
 
@@ -294,7 +297,7 @@ def _without_topology(document: Document) -> list[Document] | None:
 
 
 class AccountStrategy(BuiltInStrategy):
-    """ServiceAccounts: references to Secrets keep only the name."""
+    """The strategy of ServiceAccounts: references to Secrets keep only the name."""
 
     def prepare_create(self, document: Document, table: Table) -> None:
         super().prepare_create(document, table)
@@ -335,7 +338,7 @@ _CHECKS: dict[tuple[str, str], Check] = {
 
 
 class WebhooksStrategy(BuiltInStrategy):
-    """Webhook configurations: their validation is imported at the first write."""
+    """The strategy of webhook configurations: their validation is imported at the first write."""
 
     qualified_finalizers = False
 

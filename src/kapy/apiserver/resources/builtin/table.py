@@ -10,10 +10,10 @@ Path = tuple[str, ...]
 
 
 class Row(NamedTuple):
-    """One resource.
+    """A built-in resource and its properties.
 
-    flags: `g`: metadata.generation is maintained. `s`: status is a subresource. deprecation: the
-    warning in each response.
+    flags: letters: `g` if metadata.generation is maintained, `s` if status is a subresource.
+    deprecation: the warning that each response contains, "" for none.
     """
 
     group: str

@@ -26,7 +26,7 @@ from kapy.kube.qualified_names import dns_label_errors
 
 
 class ServiceStrategy(BuiltInStrategy):
-    """Services: cluster IPs and node ports are allocated."""
+    """The strategy of Services: cluster IPs and node ports are allocated."""
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
         return dns_label_errors(mask_generate_name(name) if prefix else name)
@@ -90,7 +90,7 @@ _QOS = ("cpu", "memory")
 
 
 class PodStrategy(BuiltInStrategy):
-    """Pods: the initial phase Pending, and the QoS class."""
+    """The strategy of Pods: the initial phase Pending, and the QoS class."""
 
     def prepare_create(self, document: Document, table: Table) -> None:
         del table
@@ -127,7 +127,9 @@ def _qos(spec: Document) -> str:
 
 
 class WorkloadStrategy(BuiltInStrategy):
-    """Deployments, ReplicaSets, StatefulSets and DaemonSets: a selector and a matching template."""
+    """The strategy of Deployments, ReplicaSets, StatefulSets and DaemonSets: a selector and a
+    matching template.
+    """
 
     def __init__(self, row: Row) -> None:
         super().__init__(row)
@@ -145,7 +147,7 @@ class WorkloadStrategy(BuiltInStrategy):
 
 
 class StatefulSetStrategy(WorkloadStrategy):
-    """StatefulSets. The feature MaxUnavailableStatefulSet is off."""
+    """The strategy of StatefulSets. The feature MaxUnavailableStatefulSet is off."""
 
     def prepare_create(self, document: Document, table: Table) -> None:
         super().prepare_create(document, table)
@@ -177,7 +179,7 @@ def _drop_unavailable(document: Document) -> None:
 
 
 class DaemonSetStrategy(WorkloadStrategy):
-    """DaemonSets: an annotation counts the changes of the template."""
+    """The strategy of DaemonSets: an annotation counts the changes of the template."""
 
     def prepare_create(self, document: Document, table: Table) -> None:
         super().prepare_create(document, table)
@@ -211,7 +213,7 @@ def template_warnings(document: Document, old: Document | None) -> list[str]:
 
 
 class JobStrategy(BuiltInStrategy):
-    """Jobs: the server generates the selector of a Job's pods."""
+    """The strategy of Jobs: the server generates the selector of a Job's pods."""
 
     def prepare_create(self, document: Document, table: Table) -> None:
         super().prepare_create(document, table)

@@ -13,7 +13,7 @@ from kapy.kube.schema.formats import format_of
 
 
 def _prefix(check: Callable[[str], list[str]], text: str) -> list[str]:
-    """Validate a text as the prefix of a name: a trailing dash is allowed."""
+    """Validate a text as the prefix of a name, by `check`. A trailing dash is allowed."""
     return check(text[:-1] + "a" if text.endswith("-") else text)
 
 

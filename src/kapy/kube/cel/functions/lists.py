@@ -1,4 +1,4 @@
-"""Kubernetes' list library."""
+"""CEL functions of Kubernetes' list library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kubernetes' quantity library."""
+"""CEL functions of Kubernetes' quantity library."""
 
 from __future__ import annotations
 

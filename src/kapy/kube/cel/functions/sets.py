@@ -1,4 +1,4 @@
-"""cel-go's set library: lists as sets."""
+"""CEL functions of cel-go's set library, which uses lists as sets."""
 
 from __future__ import annotations
 

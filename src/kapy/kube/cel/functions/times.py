@@ -33,7 +33,7 @@ _WHOLE: Final = re.compile(rf"[+-]?(?:{_PART.pattern})+", re.ASCII)
 
 
 def timestamp(text: str) -> Timestamp:
-    """Parse RFC 3339; a date without a time is its first moment."""
+    """Parse a timestamp in the format of RFC 3339; a date without a time is its first moment."""
     match = _STAMP.fullmatch(text)
     try:
         if match is None:
@@ -90,7 +90,7 @@ def worded_duration(text: str) -> Duration:
 
 
 def duration(text: str) -> Duration:
-    """Parse Go's format: `1h30m`, `1.5s`."""
+    """Parse a duration in Go's format: `1h30m`, `1.5s`."""
     if text in ("0", "+0", "-0"):
         return Duration(0)
     if not _WHOLE.fullmatch(text):
@@ -102,7 +102,7 @@ def duration(text: str) -> Duration:
 
 
 def _amount(number: str) -> Fraction:
-    """Return the number. Raises EvaluationError if it exceeds the longest duration."""
+    """Parse the number of a duration. Raises EvaluationError if it exceeds the longest duration."""
     digits, _, rest = number.partition(".")
     if len(digits.lstrip("0")) > _DIGITS:
         raise EvaluationError(f"{_NO_CONVERSION} 'google.protobuf.Duration'")

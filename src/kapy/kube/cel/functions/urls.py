@@ -1,4 +1,4 @@
-"""Kubernetes' URL library."""
+"""CEL functions of Kubernetes' URL library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kubernetes' semver library."""
+"""CEL functions of Kubernetes' semver library."""
 
 from __future__ import annotations
 
