@@ -21,7 +21,7 @@ PLANE_NAMESPACE: Final = "kube-system"
 
 
 class Access:
-    """Connections to Hosts."""
+    """Opens shells on hosts, with the addresses and credentials of their Host objects."""
 
     def __init__(self, runtime: Runtime, dialer: Dialer) -> None:
         self._client = runtime.client
@@ -29,8 +29,7 @@ class Access:
         self._plane = ""
 
     async def shell(self, host: Host) -> Shell:
-        """Return a shell on a host. Its key is stored if none is trusted yet. Raises
-        HostFailure.
+        """Return a shell on a host. If no host key is trusted yet, the key of the host is stored. Raises HostFailure.
         """
         target = await target_of(self._client, host)
         shell = await self._dialer.connect(target)
@@ -47,7 +46,7 @@ class Access:
         return shell
 
     async def plane(self) -> str:
-        """Return the ID of this management cluster."""
+        """Return the ID of this management cluster: the UID of its namespace `kube-system`."""
         if not self._plane:
             try:
                 namespace = await self._client.get(NAMESPACES, Key("", PLANE_NAMESPACE))

@@ -25,7 +25,7 @@ MANIFESTS: Final = "/etc/kubernetes/manifests/"
 
 
 class BootStep(NamedTuple):
-    """One step. again: whether it may be run again after a failure or a restart."""
+    """One step of the boot of a machine. again: whether the step may be run again after a failure or a restart."""
 
     entry: str
     script: str

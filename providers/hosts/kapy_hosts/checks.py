@@ -19,7 +19,7 @@ _MAX_VALUE: Final = 512
 
 
 class Problem(NamedTuple):
-    """A failed check."""
+    """A failed check of a host."""
 
     check: str
     message: str

@@ -1,6 +1,7 @@
-"""Claims of Hosts: which Host a machine gets. The Host object is written first, with its resource
-version, so that of two writers one wins; then the file on the host decides between management
-clusters.
+"""Claims of Hosts: they decide which machine gets which Host.
+
+The Host object is written first, with its resource version, so that one of two writers wins. Then the file on the host
+decides between management clusters.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ class NoHost(Exception):
 
 @dataclass
 class HostClaims:
-    """The claims in the Hosts of a management cluster. passed: by claim and Host, why the Host was
-    passed over, and until when."""
+    """The claims of Hosts in a management cluster. passed: why a claim passed over a Host, and until when, by claim and
+    Host.
+    """
 
     runtime: Runtime
     passed: dict[tuple[str, Key], tuple[str, float]] = field(default_factory=dict)
@@ -67,7 +69,7 @@ class HostClaims:
         return [host for host in hosts if host.spec.claim and not host.spec.claim.released]
 
     async def take(self, request: Request, now: float) -> Host:
-        """Claim a Host. Raises NoHost, Conflict."""
+        """Claim a suitable Host for a machine. Raises NoHost, Conflict."""
         self._suitable(self.hosts.list(request.namespace), request, now)
         # The cache may lack a claim whose response was lost: do not claim a second Host.
         current = (await self.runtime.client.list(Host, request.namespace)).items

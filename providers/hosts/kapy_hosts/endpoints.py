@@ -246,7 +246,7 @@ class Clusters(InfraClusterProvider[HostCluster]):
 
 
 def haproxy_config(backends: Iterable[tuple[str, str]], port: int) -> str:
-    """Return the configuration of haproxy. backends: names and addresses."""
+    """Return the configuration of haproxy. backends: names and addresses of the API servers."""
     servers = [
         f"  server {name} {f'[{address}]' if ':' in address else address}:{API_PORT} check check-ssl verify none"
         for name, address in backends
@@ -255,7 +255,7 @@ def haproxy_config(backends: Iterable[tuple[str, str]], port: int) -> str:
 
 
 def kube_vip_steps(settings: KubeVIP, address: str, port: int, version: str, *, first: bool) -> list[BootStep]:
-    """Return the steps that have a host run kube-vip. first: as in kube_vip_pod."""
+    """Return the steps that have a host run kube-vip. first: whether the machine runs `kubeadm init`."""
     line = _DROP_ADDRESS.format(host=shlex.quote(address))
     text = kube_vip_pod(settings, address, port, version, first=first)
     return [
@@ -265,8 +265,8 @@ def kube_vip_steps(settings: KubeVIP, address: str, port: int, version: str, *, 
 
 
 def kube_vip_pod(settings: KubeVIP, address: str, port: int, version: str, *, first: bool) -> str:
-    """Return the manifest of kube-vip: ARP and leader election. first: on the machine that runs
-    `kubeadm init`. JSON is YAML.
+    """Return the manifest of kube-vip with ARP and leader election, in JSON, which is also YAML. first: whether the
+    machine runs `kubeadm init`.
     """
     numbers = tuple(int(part) for part in version.removeprefix("v").split(".")[:2] if part.isdigit())
     admin = "super-admin" if first and (not numbers or numbers >= _SUPER_ADMIN) else "admin"

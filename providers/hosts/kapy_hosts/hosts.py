@@ -33,7 +33,7 @@ CHECK: Final = "hosts.cluster.x-k8s.io/check"
 
 
 class HostController:
-    """Reconciles Hosts. No event tells that a host changes, so each is looked at again."""
+    """Reconciles Hosts. No event reports that a host itself has changed, so each host is checked from time to time."""
 
     def __init__(self, runtime: Runtime, access: Access, claims: HostClaims) -> None:
         self._runtime = runtime

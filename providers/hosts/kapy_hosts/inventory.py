@@ -1,4 +1,4 @@
-"""Inventories of hosts: a list of ours, or an Ansible inventory in YAML or INI. Pure."""
+"""Reads inventories of hosts: a list in kapy's own format, or an Ansible inventory in YAML or INI. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machines on Hosts: claim, check, boot, and give back."""
+"""The provider of HostMachines: it claims a Host for a machine, checks it, boots it, and gives it back."""
 
 from __future__ import annotations
 
@@ -178,8 +178,8 @@ class Machines(InfraMachineProvider[HostMachine]):
     async def _report_failure(
         self, context: Context, host: Host, failure: HostFailure, *, has_begun: bool | None = None
     ) -> Waiting:
-        """Report a failure; a host with which nothing was done yet is left for another one. has_begun:
-        whether the boot may have begun; None if its status tells it.
+        """Report a failure of a host. If nothing was done on the host yet, its claim is released, and another host is
+        claimed. has_begun: whether the boot may have begun; None if the status of the machine tells it.
         """
         if isinstance(failure, remote.HeldByAnother):
             return await self._passed_over(context, host, str(failure))
@@ -268,7 +268,7 @@ def _labels(host: Document | None) -> object:
 
 
 def _waiting(condition: Condition, host: str | None, after: timedelta | None) -> Waiting:
-    """Return the answer with one condition. host: the Host, None for none."""
+    """Return the result of a reconcile that waits, with one condition. host: the name of the Host, None for none."""
     results = [condition]
     if condition.type != CLAIMED:
         results.insert(0, conditions.true(CLAIMED, CLAIMED, f"Host {host}"))

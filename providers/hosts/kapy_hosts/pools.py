@@ -1,4 +1,4 @@
-"""Pools of machines: each machine is a HostMachine."""
+"""The provider of HostMachinePools, whose machines are HostMachines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Context = MachinePoolContext[HostMachinePool]
 
 
 class Pools(InfraMachinePoolProvider[HostMachinePool]):
-    """The pools. A machine with another template is replaced."""
+    """Reconciles HostMachinePools. A machine is replaced if its template has changed."""
 
     machine_kind: ClassVar[str] = HostMachine.RESOURCE.kind
 

@@ -1,4 +1,4 @@
-"""The provider: its controllers and the description of its release."""
+"""The definition of the provider: its controllers and the description of its release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operations on a host: look, claim, boot, release. Each may be repeated."""
+"""The operations on a host over a shell: collect facts, claim, boot, release. Each may be repeated."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def script(name: str) -> str:
 
 
 async def look(shell: Shell) -> Observed:
-    """Return what is true of a host."""
+    """Return the facts about a host, such as its software and its claim."""
     return observed(_check_output(await shell.run(script("facts")), "facts").stdout)
 
 
 async def claim(shell: Shell, uid: str, plane: str, owner: str) -> None:
-    """Take the host for one claim. Raises HeldByAnother."""
+    """Store a claim on the host. Raises HeldByAnother if the host has another claim."""
     output = _check_output(await shell.run(script("claim"), uid, plane, owner), "claim")
     words = output.stdout.split()
     if not words or words[0] != uid:
@@ -85,7 +85,7 @@ def without_secrets(text: str) -> str:
 
 
 async def release(shell: Shell, uid: str) -> list[str]:
-    """Undo what was done for a claim; return what is left, nothing if the host is clean."""
+    """Undo all changes that were made for a claim; return the remnants, none if the host is clean."""
     output = await shell.run(script("release"), uid, seconds=_RELEASE_SECONDS)
     if output.code == _HELD:
         raise HeldByAnother(output.stdout.strip().removeprefix("held by "))

@@ -70,10 +70,10 @@ class Shell(Protocol):
 
 
 class Dialer(Protocol):
-    """Connects to hosts."""
+    """Opens connections to hosts."""
 
     async def connect(self, target: Target) -> Shell:
         """Return the connection to a host, a new one or one that is open. Raises HostFailure."""
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections to hosts."""

@@ -40,7 +40,7 @@ class _Client(asyncssh.SSHClient):
 
 
 class _Open:
-    """One connection. users: commands that are running."""
+    """One open SSH connection to a host. users: the number of commands that are running."""
 
     def __init__(self, connection: Any, target: Target, host_key: str, jump_key: str) -> None:
         self.connection = connection
@@ -56,7 +56,7 @@ class _Open:
         return not (self._aborted or self.connection.is_closed())
 
     def abort(self) -> None:
-        """Abort the connection: a silent host never confirms the end of a channel."""
+        """Abort the connection without a regular end, which a silent host never confirms."""
         self._aborted = True
         self.connection.abort()
 
@@ -180,7 +180,7 @@ class Connections:
                     del self._locks[target]
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections to hosts."""
         while self._open:
             _, connection = self._open.popitem()
             connection.connection.abort()

@@ -1,5 +1,5 @@
-"""Hosts in memory, for stories of controllers: they answer the provider's scripts as a host does
-(`test_scripts.py` holds the scripts themselves). Connections can be cut at every command.
+"""Simulated hosts in memory, for tests of controllers. They respond to the provider's scripts like a real host
+(`test_scripts.py` tests the scripts themselves). Connections can be cut at every command.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ SILENT = HostFailure("NoAnswer", "it did not answer within 15 s")
 
 @dataclass
 class MemoryHost:
-    """One host. failure: how it does not answer. cut: whether the connection is lost `before` or
-    `after` the next command, by its number. boots: the claims that have booted, and `clean` for each
-    release. left: what a release cannot remove. outcome: what the boot comes to. delay: seconds
-    that each command takes. full: the scripts for which the disk has no room. lost: the scripts
-    whose next answer is lost, after which the host is silent.
+    """A simulated host in memory. failure: the error of every command, None for none. cut: returns `before` or `after`
+    if the connection is lost at the command with a number. boots: the claims that have booted, and `clean` for each
+    release. left: the remnants that a release reports. outcome: the final state of a boot. delay: the seconds that each
+    command takes. full: the scripts for which the disk has no room. lost: the scripts whose next response is lost,
+    after which the host is silent.
     """
 
     address: str

@@ -114,8 +114,9 @@ esac
 
 @dataclass
 class SimulatedHost:
-    """One host. silent: it does not answer. cuts: commands after which the connection is lost, by
-    number; True: before the command has run."""
+    """A host in a folder with fake system programs, on which the provider's scripts run. silent: whether the host does
+    not respond. cuts: the numbers of commands at which the connection is lost; True: before the command has run.
+    """
 
     version: str = "v1.34.0"
     silent: bool = False
@@ -162,7 +163,7 @@ class SimulatedHost:
             (root / path).write_text(text)
 
     def close(self) -> None:
-        """Remove the folder."""
+        """Remove the folder of the host."""
         self._socket.close()
         self._folder.cleanup()
 

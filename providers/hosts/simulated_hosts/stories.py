@@ -1,4 +1,4 @@
-"""Stories: a management plane on virtual time, and hosts in memory."""
+"""Test setups with a management plane on virtual time, and hosts in memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BOOT_DATA = b"#cloud-config\nruncmd:\n- kubeadm join --config /run/kubeadm/join.
 
 @dataclass
 class Setup:
-    """One plane, and the hosts that it reaches. version, boot_data: of its machines."""
+    """One plane, and the hosts that it reaches. version, boot_data: the version and the boot data of its machines."""
 
     plane: RunningPlane
     dialer: MemoryDialer
@@ -83,7 +83,7 @@ def reference(kind: str, name: str) -> dict[str, str]:
 
 
 def cluster_documents(spec: dict[str, Any] | None = None) -> list[dict[str, Any]]:
-    """Return the Cluster `blue`. spec: of its HostCluster."""
+    """Return the Cluster `blue` and its HostCluster. spec: the spec of the HostCluster, None for a default."""
     default_spec = {"controlPlaneEndpoint": {"host": "10.0.0.100", "port": 6443}}
     infra = {
         "apiVersion": API,
@@ -108,7 +108,7 @@ def message(obj: Host | HostMachine, type_: str) -> str:
 
 @asynccontextmanager
 async def setup(dialer: MemoryDialer | None = None, cluster: dict[str, Any] | None = None) -> AsyncIterator[Setup]:
-    """A plane with the Cluster `blue`. cluster: the spec of its HostCluster."""
+    """Yield a plane with the Cluster `blue`. cluster: the spec of its HostCluster."""
     dialer = dialer or MemoryDialer()
     chosen: MemoryDialer = dialer
 

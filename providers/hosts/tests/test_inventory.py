@@ -1,4 +1,4 @@
-"""Inventories: ours, and Ansible's in YAML and INI."""
+"""Tests of inventories in kapy's own format, and of Ansible's in YAML and INI."""
 
 from __future__ import annotations
 

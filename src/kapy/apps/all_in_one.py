@@ -74,8 +74,8 @@ class ManagementPlane:
 
     client: acts as the administrator, in process. kubeconfig: the access for other programs, None
     if the plane serves no network. clock_watch: reports jumps of the clock. pages: the fleet page,
-    None if it is not served. processes: those that divide the clusters among them. api_processes:
-    those that serve the API server, None if this process does.
+    None if it is not served. processes: the processes that divide the clusters among them.
+    api_processes: the processes that serve the API server, None if this process serves it.
     """
 
     server: Server
@@ -305,7 +305,7 @@ def _conversion(providers: Sequence[Provider]) -> Convert:
 
 
 async def _install_certificates(client: Client) -> None:
-    """Define cert-manager's kinds."""
+    """Install the CRDs of cert-manager's kinds in the plane."""
     from kapy.apps.certificates.definitions import install_definitions as install
 
     await install(client)
@@ -347,7 +347,7 @@ def _https_transport(settings: Settings, places: ServiceAddresses) -> HookTransp
 
 
 def _serve_metrics(server: Server, runtime: Runtime) -> None:
-    """One metrics page for the API server, the controllers and the process."""
+    """Serve the metrics of the API server, the controllers and the process on one page."""
     from prometheus_client import ProcessCollector
 
     runtime.metrics.add(server.families)

@@ -43,14 +43,16 @@ class BackupFailed(KapyError):
 
 
 class File(msgspec.Struct, frozen=True):
-    """Checksum and size (in bytes) of a member."""
+    """Checksum and size (in bytes) of a member of the archive."""
 
     size: int
     sha256: str
 
 
 class Manifest(msgspec.Struct, frozen=True, rename="camel"):
-    """The first member. kapy: the version that made the backup. taken: its time, RFC 3339."""
+    """The manifest of a backup, which is the first member of the archive. kapy: the version of kapy
+    that made the backup. taken: the time of the backup, RFC 3339.
+    """
 
     format: int
     kapy: str

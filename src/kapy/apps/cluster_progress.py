@@ -70,7 +70,9 @@ class ClusterProgress:
 
 
 def _troubles(cluster: Document) -> Iterator[str]:
-    """Yield permanent failures: an infrastructure that cannot be created, a machine that failed."""
+    """Yield the permanent failures in the conditions of a Cluster: an infrastructure that cannot be
+    created, a machine that failed.
+    """
     lines = _condition_lines(cluster, "InfrastructureReady")
     for name, _, reason in (line.partition(": ") for line in lines):
         if name == "LoadBalancerAvailable" and reason and not reason.startswith(_PULLING):

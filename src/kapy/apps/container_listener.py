@@ -29,7 +29,9 @@ class _ListenRequest(NamedTuple):
 
 
 class ContainerListener:
-    """Listens for containers, over TLS, on requested addresses, while `run` is running."""
+    """Serves the API server over TLS on addresses that are requested for containers, while `run` is
+    running.
+    """
 
     def __init__(
         self, server: Server, serving: Serving, credentials: Credentials, clock: Clock
@@ -41,7 +43,7 @@ class ContainerListener:
         self._asked: asyncio.Queue[_ListenRequest] = asyncio.Queue()
 
     async def run(self) -> None:
-        """Listen until cancelled."""
+        """Handle the requests of `listen` until cancelled."""
         async with AsyncExitStack() as stack:
             while True:
                 request = await self._asked.get()

@@ -21,7 +21,9 @@ def add_kubeadm_control_planes(
     clients: ExtensionClients | None,
     pods: ControlPlaneAccess,
 ) -> None:
-    """Add the controller of KubeadmControlPlanes. pods: reaches their etcd and API servers."""
+    """Add the controller of KubeadmControlPlanes to a runtime. pods: connects to the etcd and API
+    server Pods of control planes.
+    """
     updates = None if clients is None else clients.in_place
     controller = add_control_planes(
         runtime,

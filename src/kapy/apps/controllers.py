@@ -65,14 +65,14 @@ def add_controllers(
     providers: Sequence[Provider] = (),
     shards: Shards | None = None,
 ) -> Controllers:
-    """Add all controllers. Raises NoPort.
+    """Add all controllers to a runtime. Raises NoPort.
 
-    sockets: workload clusters listen on sockets, for kubectl, and clusters of other providers are
-    reached over the network. post: connects to extensions; the default is created on demand.
-    providers: those of somebody's own, whose kinds are migrated like kapy's. shards: the part of
-    the clusters for which core and the kubeadm providers work here, None for all. Machines of all
-    clusters are made here: they are in the memory of this process, or in containers that it looks
-    after.
+    sockets: whether in-memory workload clusters listen on sockets, for kubectl, and clusters of
+    other providers are reached over the network. post: creates the transport to runtime extensions,
+    on demand. providers: custom providers, whose kinds are migrated like kapy's. shards: the share
+    of the clusters that the core and kubeadm controllers of this process reconcile, None for all.
+    The infrastructure controllers of this process reconcile the machines of all clusters, because
+    these machines are in its memory or in containers that it manages.
     """
     host = Host() if sockets else Host(_no_engine)
     instead_of = host.published.instead_of

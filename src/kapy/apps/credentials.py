@@ -138,7 +138,7 @@ def _complete_authority(
 
 
 def _load_authority(certificate: Path, key: Path, now: datetime) -> KeyPair:
-    """The existing CA. Raises UnusableCredentials, OSError."""
+    """Read the existing CA from its files. Raises UnusableCredentials, OSError."""
     folder = certificate.parent
     for path in (certificate, key):
         if not path.exists():

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExtensionClients:
-    """The clients of runtime extensions. in_place: for in-place updates of Machines, None if that
-    gate is closed."""
+    """The clients of runtime extensions. in_place: the client for in-place updates of Machines,
+    None if that feature gate is closed.
+    """
 
     extensions: Extensions
     in_place: InPlace | None
@@ -32,9 +33,9 @@ def extension_clients(
     *,
     reconciled: bool = True,
 ) -> ExtensionClients | None:
-    """The clients of extensions; None if the RuntimeSDK gate is closed.
+    """Return the clients of runtime extensions; None if the RuntimeSDK gate is closed.
 
-    reconciled: this program also reconciles their ExtensionConfigs.
+    reconciled: whether this program also reconciles the ExtensionConfigs.
     """
     gates = config.manager.gates
     if not gates.runtime_sdk:

@@ -41,9 +41,11 @@ class InvalidFlag(ValueError):
 
 
 class Flag(NamedTuple):
-    """One flag. read: parses its texts, raising ValueError. several: it may be repeated, and each
-    text may hold several comma-separated values. switch: it means true if given without a text. of:
-    the managers that have it."""
+    """One command line flag of the managers. read: parses the values of the flag, raising
+    ValueError. several: whether the flag may be repeated, and each value may be a comma-separated
+    list. switch: whether the flag means true if it is given without a value. of: the managers that
+    have the flag.
+    """
 
     name: str
     read: Callable[[Sequence[str]], Any]
@@ -60,7 +62,7 @@ def text(texts: Sequence[str]) -> str:
 
 
 def length(texts: Sequence[str]) -> timedelta:
-    """Parse a duration. Raises ValueError."""
+    """Parse the value of a flag as a positive duration. Raises ValueError."""
     result = duration.parse(texts[-1])
     if result <= timedelta(0):
         raise ValueError(f"{texts[-1]} is no length of time that can pass; say 10m, or 90s")

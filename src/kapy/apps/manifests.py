@@ -29,7 +29,9 @@ class MissingClass(KapyError):
 
 
 def sample() -> list[Document]:
-    """The sample cluster: one control plane machine and two workers, in memory."""
+    """Return the objects of the sample cluster: one control plane machine and two workers, in
+    memory.
+    """
     return _sample(SAMPLE)
 
 

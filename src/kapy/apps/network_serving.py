@@ -30,8 +30,9 @@ class CannotListen(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class NetworkAccess:
-    """The access to a plane. kubeconfig: of the administrator. pages: the fleet page, None if it
-    is not served. api_processes: what serves the API server, None for the plane's process.
+    """The access to a plane over the network. kubeconfig: the kubeconfig of the administrator.
+    pages: the fleet page, None if it is not served. api_processes: the processes that serve the API
+    server, None if the plane's process serves it.
     """
 
     kubeconfig: Kubeconfig

@@ -52,8 +52,9 @@ class WorkerRecord:
 
 @dataclass(frozen=True, slots=True)
 class PlaneRecord:
-    """A running plane. started: RFC 3339. context: its name in the kubeconfig file. clock: the last
-    jump of the clock, "" for none. workers: its other processes.
+    """The record of a running plane. started: the time of the start, RFC 3339. context: the name of
+    its context in the kubeconfig file. clock: the last jump of the clock, "" for none. workers: the
+    plane's other processes.
     """
 
     pid: int
@@ -120,8 +121,8 @@ def announce(folder: Folder, record: PlaneRecord) -> Iterator[None]:
 
 
 def _retire_record(folder: Folder) -> None:
-    """Make the record of the running plane that of the last one. A plane that was killed leaves
-    its record behind, and must not be taken for the one that starts.
+    """Turn the record of the running plane into that of the last one. A plane that was killed
+    leaves its record behind, and must not be taken for the one that starts.
     """
     with suppress(FileNotFoundError):
         if (

@@ -21,10 +21,11 @@ State = Literal["running", "starting", "stopped", "unreadable"]
 
 @dataclass(frozen=True, slots=True)
 class PlaneState:
-    """A plane that has a folder.
+    """A plane that has a folder, and its state.
 
-    name: the value of `--name`. since: when it started, or stopped, RFC 3339; "" if unknown.
-    version: of the program that runs or ran it. server: "" if it does not run.
+    name: the value of `--name`. since: the time when the plane started or stopped, RFC 3339; "" if
+    unknown. version: the version of the program that runs or ran it. server: the URL of its API
+    server, "" if it does not run.
     """
 
     name: str

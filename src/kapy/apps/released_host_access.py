@@ -20,7 +20,7 @@ def allow_host_access(
     folder: Path, report: Progress
 ) -> Iterator[Callable[[Sequence[Components]], None]]:
     """Yield a preparation step that allows the host access of the components to be installed. If
-    the context fails, the previous settings are restored. folder: of the plane.
+    the context fails, the previous settings are restored. folder: the folder of the plane.
     """
     before = list(host_access.read(folder))
     changed = False

@@ -19,10 +19,11 @@ from kapy.node_agent.processes import records
 class RunningPod:
     """One Pod of a plane.
 
-    provider: its label, "" for a Pod without a provider; version: of the provider. state: as in
-    `kubectl get pods`. since: when its container started, RFC 3339, "" if none runs. memory: bytes,
-    0 if unknown. program: the local program that runs in place of its image, else the image of the
-    running container, "" for none. message: why it is not ready.
+    provider: the label of its provider, "" for a Pod without a provider. version: the version of
+    the provider. state: the state as in `kubectl get pods`. since: the time when its container
+    started, RFC 3339, "" if none runs. memory: the used memory in bytes, 0 if unknown. program: the
+    local program that runs in place of its image, else the image of the running container, "" for
+    none. message: the reason for which the Pod is not ready.
     """
 
     namespace: str
@@ -40,8 +41,8 @@ class RunningPod:
 async def running_pods(
     client: Client, folder: Path, memory: Mapping[str, int] | None = None
 ) -> list[RunningPod]:
-    """Return the Pods of a plane, except those that represent the plane itself. folder: of the
-    plane. memory: bytes of memory by Pod UID. Raises ApiError, Unreachable.
+    """Return the Pods of a plane, except those that represent the plane itself. folder: the folder
+    of the plane. memory: bytes of memory by Pod UID. Raises ApiError, Unreachable.
     """
     versions = {
         item["metadata"]["name"]: item.get("version", "")

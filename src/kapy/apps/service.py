@@ -49,7 +49,7 @@ class ServicePlan:
 
 
 class ServiceState(NamedTuple):
-    """The state of a service. detail: one more sentence, "" for none."""
+    """The state of a plane's service. detail: one more sentence about it, "" for none."""
 
     installed: bool
     active: bool
@@ -93,7 +93,7 @@ class Supervisor(Protocol):
 
 
 def supervisor(environ: Mapping[str, str], home: Path) -> Supervisor:
-    """Return the supervisor of this machine. Raises NoSupervisor."""
+    """Return the service manager of this machine: systemd or launchd. Raises NoSupervisor."""
     if sys.platform == "darwin":
         return Launchd(home)
     if sys.platform == "linux":
@@ -127,7 +127,8 @@ def run_command(command: Sequence[str]) -> CompletedCommand:
 
 
 class Systemd:
-    """systemd's user manager. folder: of its configuration."""
+    """A service manager that uses systemd's user manager. folder: the folder of its configuration.
+    """
 
     def __init__(self, folder: Path, run: Run = run_command) -> None:
         self._folder = folder / "systemd" / "user"
@@ -211,7 +212,7 @@ class Systemd:
 
 
 class Launchd:
-    """launchd's user agents. home: of the user."""
+    """A service manager that uses launchd's user agents. home: the home folder of the user."""
 
     def __init__(self, home: Path, run: Run = run_command, uid: int | None = None) -> None:
         import os

@@ -9,7 +9,9 @@ from kapy.apiserver.webhooks.service_resolver import ServiceResolver, ServiceUnr
 
 
 class ServiceAddresses:
-    """Addresses of Services: those given to the plane, else those of its EndpointSlices."""
+    """Looks up addresses of Services: those that the plane was given, else those in the plane's
+    EndpointSlices.
+    """
 
     def __init__(self, addresses: Mapping[tuple[str, str, int], str]) -> None:
         self._told = addresses

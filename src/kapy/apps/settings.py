@@ -95,13 +95,14 @@ class ControllerConfig:
     """The settings of the controllers.
 
     connection_grace, conditions_grace: how long a workload cluster may be unreachable before its
-    Cluster reports it, and before the conditions of its Nodes become Unknown. preflight_checks:
-    names, or `All`. machine_labels, machine_annotations: patterns of additional labels and
-    annotations that are synced from Machines to Nodes. token_life: the validity of bootstrap
-    tokens. extensions: calls of runtime extensions. disabled_managers: managers whose controllers
-    do not run here, because other programs run them (`kapy manager`, or upstream's). workload_host:
-    one address for all in-memory workload clusters, each with its own port; "" for a loopback
-    address for each. skipped_migration_phases: of the CRD migration.
+    Cluster reports it, and before the conditions of its Nodes become Unknown. preflight_checks: the
+    names of the enabled checks, or `All`. machine_labels, machine_annotations: patterns of
+    additional labels and annotations that are synced from Machines to Nodes. token_life: the
+    validity of bootstrap tokens. extensions: the settings of calls of runtime extensions.
+    disabled_managers: managers whose controllers do not run here, because other programs run them
+    (`kapy manager`, or upstream's). workload_host: one address for all in-memory workload clusters,
+    each with its own port; "" for a loopback address for each. skipped_migration_phases: the phases
+    of the CRD migration that are skipped.
     """
 
     manager: ManagerOptions = EMBEDDED_OPTIONS

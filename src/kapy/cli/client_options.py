@@ -27,7 +27,7 @@ class ConnectedClient:
 
 
 def client_options(command: F) -> F:
-    """clusterctl's options: --kubeconfig, --kubeconfig-context, --namespace."""
+    """Add clusterctl's options to a command: --kubeconfig, --kubeconfig-context, --namespace."""
     for option in (
         click.option("-n", "--namespace", default="", help="Namespace of the cluster."),
         click.option(

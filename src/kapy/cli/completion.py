@@ -1,4 +1,4 @@
-"""`kapy completion`."""
+"""`kapy completion`: prints shell code that completes commands and flags."""
 
 from __future__ import annotations
 

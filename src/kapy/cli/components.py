@@ -1,4 +1,4 @@
-"""`kapy components`."""
+"""`kapy components`: prints the manifests that install one of kapy's managers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kapy conformance extension`."""
+"""`kapy conformance extension`: tests whether a running extension conforms to the Runtime SDK."""
 
 from __future__ import annotations
 

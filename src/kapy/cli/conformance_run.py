@@ -1,4 +1,4 @@
-"""`kapy conformance run`."""
+"""`kapy conformance run`: runs a provider, and tests whether it conforms to the contracts."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ TERMINATED = 143
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The user's options of the run. seconds: quiet, and within. seeds: of runs with fault
-    injection."""
+    """The user's options of the run. seconds: the values of `--quiet` and `--within`. seeds: the
+    seeds of the runs with fault injection.
+    """
 
     seconds: tuple[float | None, float | None]
     seeds: range

@@ -11,8 +11,9 @@ import click
 
 
 class Console:
-    """Progress output. json: progress goes to standard error, since standard output has the
-    result."""
+    """Prints the progress of a command. json: whether standard output is for the result in JSON, so
+    that progress goes to standard error.
+    """
 
     def __init__(self, *, json: bool = False) -> None:
         self._stream = sys.stderr if json else sys.stdout

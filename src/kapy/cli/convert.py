@@ -1,4 +1,4 @@
-"""`kapy convert`."""
+"""`kapy convert`: converts manifests of core kinds to the newest version of their API."""
 
 from __future__ import annotations
 

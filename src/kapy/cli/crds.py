@@ -1,4 +1,4 @@
-"""`kapy crds`."""
+"""`kapy crds`: prints the CustomResourceDefinitions of Cluster API's kinds."""
 
 from __future__ import annotations
 

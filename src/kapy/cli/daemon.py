@@ -48,8 +48,9 @@ def chosen_folder(name: str, data_dir: str) -> Folder:
 
 
 def resolve_data_dir(name: str, data_dir: str) -> Folder:
-    """The folder of the plane from --name or --data-dir; that of the quickstart if neither is set
-    and there is no other plane."""
+    """Return the folder of the plane from --name or --data-dir; or that of the quickstart if
+    neither is set and there is no other plane.
+    """
     folder = chosen_folder(name, data_dir)
     if not name and not data_dir and not is_claimed(folder):
         quickstart = chosen_folder("quickstart", "")
@@ -112,7 +113,9 @@ def _delete_containers(folder: Folder) -> str:
 
 
 def _confirm_delete(folder: Folder) -> None:
-    """Ask for confirmation. Raises Abort if it is denied, UsageError if there is no terminal."""
+    """Ask the user to confirm the deletion of a folder. Raises Abort if the user declines,
+    UsageError if there is no terminal.
+    """
     from kapy.apps.planes import size_of
 
     if not sys.stdin.isatty():
@@ -232,7 +235,9 @@ def _disk(folder: Folder) -> str:
 
 
 def _pods(record: PlaneRecord, folder: Folder) -> list[RunningPod]:
-    """The Pods of a plane; none, with a sentence, if it does not answer."""
+    """Return the Pods of a plane; if the plane does not answer, no Pods and a sentence about the
+    reason.
+    """
     if not folder.node.is_dir():
         return []
     from kapy.apps.running_pods import running_pods

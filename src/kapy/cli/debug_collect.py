@@ -1,4 +1,4 @@
-"""`kapy debug collect`."""
+"""`kapy debug collect`: writes an archive about a Cluster, for a bug report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kapy delete`."""
+"""`kapy delete`: deletes providers from the management cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kapy describe cluster`."""
+"""`kapy describe cluster`: shows the objects of a workload cluster as a tree."""
 
 from __future__ import annotations
 

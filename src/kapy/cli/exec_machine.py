@@ -1,4 +1,4 @@
-"""`kapy exec`."""
+"""`kapy exec`: runs a command in a Machine."""
 
 from __future__ import annotations
 

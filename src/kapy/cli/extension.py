@@ -1,4 +1,4 @@
-"""`kapy extension`: extensions that are written in Python."""
+"""`kapy extension`: serves extensions that are written in Python."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _ALL_ADDRESSES: Final = frozenset({"0.0.0.0", "::"})
 class ServeOptions:
     """The command line's options for serving an extension.
 
-    plane: where the plane that started this process reads the manifest. The plane closes standard
-    input to stop the process.
+    plane: the stream on which the plane that started this process receives the manifest, None
+    without one. The plane closes standard input to stop the process.
     """
 
     target: str

@@ -1,4 +1,4 @@
-"""`kapy generate cluster`."""
+"""`kapy generate cluster`: generates the YAML of a workload cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kapy generate provider`."""
+"""`kapy generate provider`: generates the YAML of a provider's components."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kapy generate yaml`."""
+"""`kapy generate yaml`: replaces the variables in YAML."""
 
 from __future__ import annotations
 

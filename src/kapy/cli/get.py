@@ -1,4 +1,4 @@
-"""`kapy get kubeconfig`."""
+"""`kapy get kubeconfig`: prints the kubeconfig of a workload cluster."""
 
 from __future__ import annotations
 
@@ -76,8 +76,9 @@ def _certificate_subject(user: str, groups: tuple[str, ...], ttl: str) -> Holder
 async def _read(
     name: str, place: tuple[str, str, str], holder: Holder | None, *, elsewhere: bool
 ) -> tuple[str, MachineTarget | None]:
-    """Return the kubeconfig. elsewhere: also return a Machine if this computer may not reach the
-    server; its console may know another way."""
+    """Return the kubeconfig of a Cluster. elsewhere: also return a Machine if this computer may not
+    reach the server; the console of the Machine may know another address.
+    """
     from kapy._aio.clock import system_clock
     from kapy.clusterctl.kubeconfig import admin_kubeconfig, may_be_hidden, own_kubeconfig
 

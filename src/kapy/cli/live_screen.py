@@ -22,8 +22,8 @@ async def show_live(
     refresh: Callable[[], Awaitable[None]],
     pause: Callable[[], float],
 ) -> None:
-    """Draw until cancelled: after each change, when the size of the terminal changes, and as ages
-    grow.
+    """Draw on the terminal until cancelled: after each change, when the size of the terminal
+    changes, and as ages grow.
 
     change: waits for a change. refresh: reads the data that `draw` draws. pause: returns the
     minimum seconds between two redraws.
@@ -58,7 +58,7 @@ async def show_live(
 
 @contextmanager
 def _resizes(event: asyncio.Event) -> Iterator[None]:
-    """Set an event when the size of the terminal changes, where the system tells it."""
+    """Set an event when the size of the terminal changes, on systems that signal it."""
     loop, number = asyncio.get_running_loop(), getattr(signal, "SIGWINCH", None)
     if number is not None:
         loop.add_signal_handler(number, event.set)

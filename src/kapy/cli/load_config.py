@@ -36,7 +36,7 @@ def load_config() -> Config:
 
 
 def verbosity(settings: Config) -> int:
-    """The log level: -v, or else CLUSTERCTL_LOG_LEVEL."""
+    """Return the log level, from -v or else from CLUSTERCTL_LOG_LEVEL."""
     option = persistent().verbosity
     if option is not None:
         return option

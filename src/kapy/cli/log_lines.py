@@ -35,7 +35,7 @@ class Json(logging.Formatter):
     """Formats one JSON object per line: the fields of a record, next to its message."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
+        """Return the line of a record as JSON."""
         line = {
             "ts": round(record.created * 1000, 3),
             "level": record.levelname.lower(),

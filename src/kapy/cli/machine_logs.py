@@ -1,4 +1,4 @@
-"""`kapy logs machine`."""
+"""`kapy logs machine`: prints the logs of a Machine."""
 
 from __future__ import annotations
 

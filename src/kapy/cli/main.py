@@ -1,4 +1,4 @@
-"""The `kapy` command: parses, and imports a subcommand only when it is called."""
+"""The `kapy` command. It parses the arguments, and imports a subcommand only when it is called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kapy manager`: one of kapy's managers, at any Kubernetes API server."""
+"""`kapy manager`: runs one of kapy's managers against any Kubernetes API server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kapy move`."""
+"""`kapy move`: moves Cluster API objects between management clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kapy new`: projects of extensions and providers."""
+"""`kapy new`: creates projects of extensions and providers in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Standard output: its width, write errors, and this program's own name for messages."""
+"""Standard output: its width, its write errors, and the name of this program in messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kapy pivot`."""
+"""`kapy pivot`: makes a workload cluster its own management cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kapy plan`."""
+"""`kapy plan`: shows the changes that applying files would make."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 class PlaneOptions:
     """The options of a plane.
 
-    folder: None for a plane that writes nothing to disk. port: None for the default port, or any
-    free one if that is in use.
+    folder: the folder of the plane, None for a plane that writes nothing to disk. port: the port of
+    the API server, None for the default port, or any free one if that is in use.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Computes plans: of files for `kapy plan`, of forms for the fleet page."""
+"""Computes plans: plans of files for `kapy plan`, and plans of forms for the fleet page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def plan_on_virtual_time(
 ) -> Plan:
     """Compute a plan; waits of the controllers take no real time.
 
-    quiet: what the controllers log is in the plan, as a problem, and nowhere else. Raises
+    quiet: suppress the log messages of the controllers; the plan reports the problems. Raises
     KapyError.
     """
     from kapy._aio.clock import loop_clock, system_clock
@@ -71,7 +71,7 @@ class PagePlanner:
     async def __call__(
         self, client: Client, objects: str | Sequence[Document], namespace: str, *, deletes: bool
     ) -> tuple[Document, str]:
-        """The plan as `kapy plan` prints it: as a document and as text.
+        """Return the plan as `kapy plan` prints it: as a document and as text.
 
         objects: YAML, or documents. Raises KapyError.
         """
@@ -107,7 +107,7 @@ def _plan(
 
 
 def _bridge(client: Client, loop: asyncio.AbstractEventLoop) -> Client:
-    """A client for another thread: its requests are sent by the loop of the given client."""
+    """Return a client for another thread. The event loop of the given client sends its requests."""
     from kapy.client.client import Client as Asking
 
     transport: Transport = client.transport

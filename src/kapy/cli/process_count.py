@@ -23,7 +23,7 @@ class ProcessCount(click.ParamType["Processes"]):
         self._least = least
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Processes:
-        """Return the number. Fails for what is none."""
+        """Return the number of processes, or `auto`. Fails for any other value."""
         if value == "auto":
             return "auto"
         number = parse_digits(str(value))

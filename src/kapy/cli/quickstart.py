@@ -47,8 +47,9 @@ DOCKER_VERSION = "v1.36.1"
 class QuickstartRequest:
     """The options of a quickstart.
 
-    objects: to apply. within: seconds to wait for clusters. stays: run until Ctrl-C. keeps_data:
-    its data are kept. containers: its machines are containers, which outlive the plane.
+    objects: the objects to apply. within: the maximum seconds to wait for clusters. stays: whether
+    the plane runs until Ctrl-C. keeps_data: whether the data of the plane are kept. containers:
+    whether the machines are containers, which outlive the plane.
     """
 
     objects: Sequence[Document]

@@ -1,4 +1,4 @@
-"""`kapy config repositories`."""
+"""`kapy config repositories`: lists the providers and their repositories."""
 
 from __future__ import annotations
 

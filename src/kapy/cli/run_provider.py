@@ -1,4 +1,5 @@
-"""`kapy run provider`: a provider's own program in place of its image, on an embedded plane."""
+"""`kapy run provider`: runs a local program in place of a provider's image, on an embedded plane.
+"""
 
 from __future__ import annotations
 

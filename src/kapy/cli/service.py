@@ -1,4 +1,4 @@
-"""`kapy service`: a plane that survives reboots."""
+"""`kapy service`: runs a plane as a service of the user, which survives reboots."""
 
 from __future__ import annotations
 

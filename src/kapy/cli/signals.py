@@ -22,14 +22,14 @@ class StartCancelled(KapyError):
 
 
 class StopRequest:
-    """A stop request."""
+    """A request to stop the program, after Ctrl-C or SIGTERM."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
         self._beginning: asyncio.Timeout | None = None
 
     def set(self) -> None:
-        """Request a stop: a start in progress is cancelled."""
+        """Request a stop, and cancel a start in progress."""
         self._event.set()
         if self._beginning is not None:
             self._beginning.reschedule(asyncio.get_running_loop().time())

@@ -1,4 +1,4 @@
-"""`kapy simulate`."""
+"""`kapy simulate`: plays scenarios with faults on virtual time, and checks rules at every write."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _no_points(every: str, managers: tuple[str, ...]) -> str:
 
 
 def _tell_undisturbed(scenario: Scenario, outcome: Outcome, trace: str | None) -> None:
-    """Tell a run that breaks a rule without a fault."""
+    """Print a run that breaks a rule although no fault was injected."""
     from kapy.testing.simulation.story import story_of
 
     if trace is not None:

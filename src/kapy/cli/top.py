@@ -1,4 +1,4 @@
-"""`kapy top`."""
+"""`kapy top`: shows all clusters and their reasons for waiting, live."""
 
 from __future__ import annotations
 
@@ -110,7 +110,9 @@ async def _follow(place: tuple[str, str, str], query: FleetQuery, *, once: bool)
 def table_of(
     view: FleetView, now: datetime, size: ConsoleDimensions | None = None
 ) -> RenderableType:
-    """The table, with a line of counts above. size: of the terminal, None for all rows."""
+    """Return the table of clusters, with a line of counts above. size: the size of the terminal,
+    None for all rows.
+    """
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text

@@ -1,4 +1,4 @@
-"""`kapy ui`."""
+"""`kapy ui`: opens the page of all clusters in a browser."""
 
 from __future__ import annotations
 
@@ -161,8 +161,8 @@ async def _serve(
 
 
 def has_display(platform: str, environ: Mapping[str, str]) -> bool:
-    """Return whether a browser has where to open. Without a display, as over SSH, the programs that
-    look for one only print that there is none.
+    """Return whether a browser can open a window. Without a display, as over SSH, the programs that
+    start a browser only print an error.
     """
     return platform != "linux" or any(environ.get(name) for name in _DISPLAYS)
 

@@ -1,4 +1,4 @@
-"""`kapy up`."""
+"""`kapy up`: runs a management plane."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def extension_options(command: F) -> F:
 
 
 def extensions_of(values: Mapping[str, Any]) -> Sequence[ConfiguredExtension]:
-    """The configured extensions. Raises click.UsageError."""
+    """Return the extensions that the options configure. Raises click.UsageError."""
     ca = values["extension_ca"]
     try:
         extensions = [

@@ -1,4 +1,4 @@
-"""`kapy version`."""
+"""`kapy version`: prints the versions of kapy and of the emulated clusterctl."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Deletion:
 
 
 async def delete(client: Client, request: Deletion, *, progress: Progress) -> None:
-    """Delete providers. Raises InventoryError, ConfigError and ApiErrors."""
+    """Delete the requested providers. Raises InventoryError, ConfigError and ApiErrors."""
     inventory = Inventory(client)
     installed = await inventory.installed()
     installed += await _unrecorded_providers(client, installed, request)
@@ -67,7 +67,7 @@ async def remove(
     """Delete one provider: first its webhooks, then other objects, then CRDs, then its Provider
     object.
 
-    keep: a predicate of objects that stay.
+    keep: returns whether an object is kept.
     """
     own = [
         labelled

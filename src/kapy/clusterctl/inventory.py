@@ -146,7 +146,7 @@ class Inventory:
     async def check_contract(
         self, *, also: Collection[str] = (), not_installed: bool = False
     ) -> None:
-        """Raises InventoryError unless Cluster API is installed with our contract or one of `also`.
+        """Raise InventoryError unless Cluster API is installed with our contract or one of `also`.
 
         not_installed: also accept a cluster without Cluster API.
         """
@@ -203,7 +203,7 @@ def default_name(installed: Iterable[Installed], of_type: ProviderType) -> str:
 
 
 def core_of(installed: Iterable[Installed]) -> Installed:
-    """The core provider. Raises InventoryError unless there is exactly one."""
+    """Return the core provider. Raises InventoryError unless there is exactly one."""
     cores = [provider for provider in installed if provider.type is ProviderType.CORE]
     if len(cores) != 1:
         raise InventoryError(

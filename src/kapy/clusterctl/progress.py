@@ -16,7 +16,7 @@ class Progress(Protocol):
 
 
 def no_progress(text: str, /, **values: str | Document) -> None:
-    """Drops all messages."""
+    """Drop a message."""
 
 
 def of_provider(provider: Installed) -> Document:
@@ -25,6 +25,6 @@ def of_provider(provider: Installed) -> Document:
 
 
 def line(text: str, values: dict[str, str | Document]) -> str:
-    """`Installing provider="cluster-api" version="v1.14.0"`."""
+    """Return a message as a log line: `Installing provider="cluster-api" version="v1.14.0"`."""
     result = (f"{name}={json.dumps(item, separators=(',', ':'))}" for name, item in values.items())
     return " ".join([text, *result])

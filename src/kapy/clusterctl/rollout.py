@@ -77,14 +77,14 @@ def _target(argument: str) -> Target:
 
 
 async def pause(client: Client, namespace: str, target: Target) -> None:
-    """Pause the target. Raises RolloutError if it is paused already, ApiError."""
+    """Pause the rollouts of an object. Raises RolloutError if it is paused already, ApiError."""
     if _is_paused(target, await _read(client, namespace, target)):
         raise RolloutError(f"{target.kind.__name__} is already paused: {target}")
     await _patch(client, namespace, target, _pause_patch(target, paused=True))
 
 
 async def resume(client: Client, namespace: str, target: Target) -> None:
-    """Resume the target. Raises RolloutError if it is not paused, ApiError."""
+    """Resume the rollouts of an object. Raises RolloutError if it is not paused, ApiError."""
     if not _is_paused(target, await _read(client, namespace, target)):
         raise RolloutError(f"{target.kind.__name__} is not currently paused: {target}")
     await _patch(client, namespace, target, _pause_patch(target, paused=False))

@@ -33,7 +33,7 @@ class ExtensionMetrics:
         self._seconds = Histograms(_BUCKETS)
 
     def count_response(self, route: AnyRoute, status: str, seconds: float) -> None:
-        """Count one response."""
+        """Count one response and its duration."""
         which = (route.name, route.hook.name, route.hook.version)
         self._answers[*which, status] += 1
         self._seconds.observe(which, seconds)
@@ -90,9 +90,9 @@ class Application:
         return self._served.collect()
 
     def answer_at_once(self, method: str, path: str, body: bytes) -> Answer | None:
-        """Return the answer to a request that needs no handler, else None.
+        """Return the response to a request that needs no handler, None for any other request.
 
-        body: at most one byte more than `MAX_BODY` has to be read.
+        body: the body, of which at most one byte more than `MAX_BODY` has to be read.
         """
         if method == "GET":
             gathers = path == "/metrics" and self.complete_metrics is not None
@@ -106,7 +106,7 @@ class Application:
         return 200, _JSON, answered.body
 
     async def answer(self, method: str, path: str, body: bytes) -> Answer:
-        """Return the answer to any request."""
+        """Return the response to any request."""
         at_once = self.answer_at_once(method, path, body)
         if at_once is not None:
             return at_once

@@ -35,7 +35,9 @@ class CircuitOpen(KapyError):
 
 
 class CircuitBreaker(Generic[K]):
-    """The circuit breaker of one handler. wake: called with the key that may try again."""
+    """The circuit breaker of one handler, which blocks calls while the handler does not respond.
+    wake: called with the key of a waiting caller that may try again.
+    """
 
     def __init__(self, wake: Callable[[K], None], random: Random) -> None:
         self._wake = wake

@@ -13,14 +13,14 @@ from kapy.kube.model import Model
 
 
 class MetadataBuiltins(Model):
-    """Labels and annotations."""
+    """The labels and annotations of an object, in the builtin variables of patches."""
 
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
 
 
 class NamedBuiltins(Model):
-    """A reference, by name."""
+    """A reference to an object by name, in the builtin variables of patches."""
 
     name: str = ""
 
@@ -48,7 +48,7 @@ class NetworkBuiltins(Model):
 
 
 class ClusterBuiltins(Model):
-    """The cluster."""
+    """The builtin variables about the Cluster, for patches."""
 
     name: str = ""
     namespace: str = ""

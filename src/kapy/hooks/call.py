@@ -53,7 +53,9 @@ class CallMetrics:
         self._seconds = Histograms(_BUCKETS)
 
     def count_call(self, host: str, hook: AnyHook, code: str, status: str, seconds: float) -> None:
-        """Count one request. code: HTTP's, or NO_CODE; status: of the response, or NO_STATUS."""
+        """Count one request. code: the HTTP status code, or NO_CODE. status: the status of the
+        response, or NO_STATUS.
+        """
         self._requests[code, host, hook.group, hook.version, hook.name, status] += 1
         self._seconds.observe((host, hook.group, hook.version, hook.name), seconds)
 
@@ -90,9 +92,10 @@ class HandlerRefused(HookError):
 
 
 def body_of(hook: AnyHook, request: Message | Document, settings: Mapping[str, str]) -> bytes:
-    """Return the encoded request. settings: of the ExtensionConfig; the request's own settings win.
+    """Return the encoded body of a request. settings: the settings of the ExtensionConfig, over
+    which the request's own settings take precedence.
 
-    The same request has to have the same bytes, since extensions may cache by them.
+    Equal requests have equal bytes, since extensions may cache responses by them.
     """
     document = encode(request) if isinstance(request, Message) else dict(request)
     if merged := {**settings, **(document.get("settings") or {})}:
@@ -102,7 +105,7 @@ def body_of(hook: AnyHook, request: Message | Document, settings: Mapping[str, s
 
 
 class Calls:
-    """Makes calls and counts them."""
+    """Calls the handlers of extensions over a transport, and counts the calls."""
 
     def __init__(self, post: HookTransport) -> None:
         self.metrics = CallMetrics()
@@ -120,7 +123,8 @@ class Calls:
     ) -> Resp:
         """Return the response of a handler, which may be a failure. Raises CallFailed.
 
-        seconds: the timeout that the handler is told; until: the deadline on the loop's clock.
+        seconds: the timeout that the request tells the handler. until: the deadline on the loop's
+        clock.
         """
         now = asyncio.get_running_loop().time
         began, code, status = now(), NO_CODE, NO_STATUS
@@ -186,8 +190,8 @@ def _span_attributes(hook: AnyHook, url: str) -> dict[str, Value]:
 
 
 def check(response: Response, doing: str, name: str) -> None:
-    """Raise HandlerRefused if a response is not successful. doing: as in "call extension
-    handler".
+    """Raise HandlerRefused if a response is not successful. doing: the operation in the message,
+    such as "call extension handler".
     """
     if response.status == SUCCESS:
         return

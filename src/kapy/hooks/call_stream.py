@@ -42,8 +42,11 @@ class ObservableTransport:
         self._blocking: dict[str, dict[Key, Document]] = {}
 
     def watch(self, *, recall: bool = False) -> CallStream:
-        """Return a stream of calls, each of them when it has ended.\n\nrecall: the stream begins
-        with the last blocking answers; of their requests only the cluster's name is kept."""
+        """Return a stream of calls. Each call is added when it has ended.
+
+        recall: the stream begins with the last blocking responses; of their requests only the name
+        of the cluster is kept.
+        """
         onlooker = CallStream(self._onlookers.remove)
         for calls in self._blocking.values() if recall else ():
             for call in calls.values():
@@ -120,7 +123,7 @@ class CallStream:
         self._on_close: Callable[[], None] | None = None
 
     def add(self, call: Document) -> None:
-        """Add a call."""
+        """Add a call to the stream."""
         self._calls.append(call)
         self._news.set()
 

@@ -78,9 +78,10 @@ class Subject(NamedTuple):
 
 
 class Caller:
-    """Calls the extensions of one registry.
+    """Calls the handlers of registered runtime extensions.
 
-    catalog: the known hooks. namespaces: of the management cluster, for selectors.
+    catalog: the known hooks. namespaces: an informer of the Namespaces of the management cluster,
+    for namespace selectors.
     """
 
     def __init__(
@@ -225,7 +226,9 @@ class Caller:
     async def _call_handler(
         self, hook: Hook[Any, Resp], registration: Registration, subject: Subject, body: bytes
     ) -> Resp:
-        """Call the handler. Raises CallFailed, TooManyCalls, CircuitOpen and BadAddress."""
+        """Call a handler, and return its response. Raises CallFailed, TooManyCalls, CircuitOpen and
+        BadAddress.
+        """
         url = handler_url(registration.client, hook, registration.handler)
         if registration.ignores_failure:
             return await self._call_in_slot(hook, registration, url, body)

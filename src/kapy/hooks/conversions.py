@@ -32,7 +32,7 @@ _SAMPLES: Final[dict[type[inspect.Type], Any]] = {
 
 
 def conversion_losses(hook: AnyHook, catalog: Catalog) -> Iterator[str]:
-    """Return what is lost between a hook and the previous version, one sentence each."""
+    """Yield the losses of conversion between a hook and its previous version, one sentence each."""
     versions = catalog.versions(hook.group_hook)
     conversion = hook.conversion
     if conversion is None:
@@ -57,8 +57,8 @@ def _conversion_errors(name: str, find: Callable[[], list[str]]) -> Iterator[str
 
 
 def _losses(hook: AnyHook, conversion: Conversion[Any, Any]) -> list[str]:
-    """Find losses: older messages have to survive the round trip, newer ones except for
-    defaults.
+    """Return the losses of a conversion, one sentence each: older messages have to survive the
+    round trip, newer ones except for defaults.
     """
     older = conversion.older
     request, response = sample(older.request), sample(older.response)
@@ -74,7 +74,9 @@ def _losses(hook: AnyHook, conversion: Conversion[Any, Any]) -> list[str]:
 
 
 def _different(before: Message, after: Message, what: str, *, optional: bool) -> list[str]:
-    """Compare two messages. optional: include fields that have a default."""
+    """Return the fields that differ between two messages, one sentence each. what: the name of the
+    message in a sentence. optional: whether fields with a default are compared.
+    """
     return [
         f"{what} loses {field.encode_name}"
         for field in fields(type(before))[len(_ENVELOPE) :]

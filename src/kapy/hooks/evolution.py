@@ -34,7 +34,7 @@ _PARTS: Final[tuple[Part, ...]] = ("request", "response")
 
 
 def snapshot(catalog: Catalog, release: str) -> Document:
-    """Return what a release promises: hooks, and the schemas of their messages without
+    """Return the snapshot of a release: its hooks, and the schemas of their messages without
     descriptions.
     """
     document = openapi(catalog, release)

@@ -1,4 +1,5 @@
-"""Answering hooks: handlers are registered on an Extension; `kapy.hooks.application` serves it.
+"""Runtime extensions: handlers of hooks are registered on an Extension, and
+`kapy.hooks.application` serves it.
 
     extension = Extension()
 
@@ -8,8 +9,9 @@
             return RetryResponse.wait(600, "change freeze until Monday")
         return RetryResponse()
 
-A handler whose signature does not fit its hook is a type error. It fails by raising HookFailed or
-by answering `refuse(…)`; whatever else it raises is a failure that tells no detail, and a log line.
+A handler whose signature does not fit its hook is a type error. A handler reports a failure by
+raising HookFailed or by returning `refuse(…)`. Any other exception is logged, and the response is a
+failure without details.
 """
 
 from __future__ import annotations
@@ -85,7 +87,7 @@ AnyRoute: TypeAlias = Route[Any, Any]
 
 
 class AnsweredRequest:
-    """One request's answer: the bytes, and data for logs and metrics."""
+    """The response to one request: the encoded body, and data for logs and metrics."""
 
     __slots__ = ("body", "route", "status")
 
@@ -142,12 +144,14 @@ class Extension:
         return result
 
     async def dispatch(self, path: str, body: bytes) -> bytes | None:
-        """Answer one request; None if no handler has that path."""
+        """Handle one request, and return the encoded response; None if no handler has that path."""
         answered = await self.answer(path, body)
         return None if answered is None else answered.body
 
     async def answer(self, path: str, body: bytes) -> AnsweredRequest | None:
-        """Answer one request, with data for logs and metrics."""
+        """Handle one request, and return the response with data for logs and metrics; None if no
+        handler has that path.
+        """
         route = self._routes.get(path)
         if route is None:
             return None
@@ -160,13 +164,13 @@ class Extension:
         return AnsweredRequest(route, response.status, route.hook.encode_response(response))
 
     def answer_at_once(self, path: str, body: bytes) -> AnsweredRequest | None:
-        """Return the answer to Discovery, which needs no handler; None to any other request."""
+        """Return the response to Discovery, which needs no handler; None for any other request."""
         if path != _DISCOVERY_PATH:
             return None
         return self._discovery_response(self._routes[path], body)
 
     def _discovery_response(self, route: AnyRoute, body: bytes) -> AnsweredRequest:
-        """Return the encoded answer, which is cached until handlers are added."""
+        """Return the encoded response to Discovery, which is cached until handlers are added."""
         try:
             _decode_request(route, body)
         except HookError as error:
@@ -202,7 +206,7 @@ class Extension:
 
 
 def _decode_request(route: AnyRoute, body: bytes) -> Any:
-    """Decode a request. Raises HookError."""
+    """Decode the request of a hook. Raises HookError."""
     if len(body) > MAX_BODY:
         raise HookError(f"error reading request: it is larger than {MAX_BODY} bytes")
     return route.hook.decode_request(body)

@@ -32,8 +32,9 @@ class Form(Enum):
 
 @dataclass(frozen=True, slots=True)
 class GoType:
-    """A Go type. name: of a scalar, in Go. bits: of an integer. python: the Model of a struct.
-    element: of a slice or a map."""
+    """A Go type. name: the Go name of a scalar. bits: the size of an integer. python: the Python
+    type, which is the Model of a struct. element: the element type of a slice or a map.
+    """
 
     form: Form
     python: Any

@@ -128,8 +128,8 @@ async def _in_time(answer: Awaitable[Answer], seconds: int) -> Answer:
 async def calls(client: Client, *, recall: bool = False) -> AsyncIterator[AsyncIterator[Document]]:
     """Yield the calls that a plane makes from now on (`kapy.hooks.call_stream`), until it ends.
 
-    recall: first the last answers that block. Raises HookError if the plane calls no extension,
-    ApiError, Unreachable.
+    recall: yield the last blocking responses first. Raises HookError if the plane calls no
+    extension, ApiError, Unreachable.
     """
     query = {"watch": "true", "timeoutSeconds": _DAY, RECALL: str(recall).lower()}
     reply = await client.transport(Request("GET", CALLS, query))

@@ -39,7 +39,9 @@ def _readable(patch: Any) -> Any:
 
 
 def _redact(node: Any, *, secret: bool = False) -> Any:
-    """Redact a node. secret: whether it is the value of a field with a suspicious name."""
+    """Return a node of a document without possible secrets. secret: whether the node is the value
+    of a field with a suspicious name.
+    """
     if isinstance(node, list):
         return [_redact(item, secret=secret) for item in node]
     if not isinstance(node, dict):

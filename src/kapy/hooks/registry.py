@@ -29,9 +29,9 @@ class NotRegistered(HookError):
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """One handler.
+    """One registered handler of an extension.
 
-    name: `<handler>.<config>`. revision: changes with the spec of its ExtensionConfig.
+    name: `<handler>.<config>`. revision: a text that changes with the spec of its ExtensionConfig.
     hook_version: group and version of its hook. seconds: its timeout. ignores_failure: whether a
     failed call is ignored.
     """

@@ -22,13 +22,14 @@ CacheKey: TypeAlias = tuple[str, str, bytes]
 
 
 class ResponseCache:
-    """The cached responses. They are shared: do not change them."""
+    """A cache of successful responses. Callers share the responses in it, and must not change them.
+    """
 
     def __init__(self) -> None:
         self._kept: OrderedDict[CacheKey, tuple[float, Response]] = OrderedDict()
 
     def get(self, key: CacheKey) -> Response | None:
-        """Return the response if it is still valid."""
+        """Return the cached response of a key; None if there is none or it has expired."""
         entry = self._kept.get(key)
         if entry is None or entry[0] <= asyncio.get_running_loop().time():
             return None

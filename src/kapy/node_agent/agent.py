@@ -46,8 +46,9 @@ OWNER_SECONDS: Final = 5.0
 class AgentConfig:
     """The Node, the folders and the API server of an agent.
 
-    name: of the Node. folder: the data folder of Pods. plane: the folder of the plane, with the
-    file of programs. server: host and port of the API server. authority: PEM of its CA.
+    name: the name of the Node. folder: the data folder of Pods. plane: the folder of the plane,
+    with the file of programs. server: host and port of the API server. authority: the CA of the API
+    server in PEM.
     """
 
     name: str
@@ -290,8 +291,9 @@ _COMPARED_FIELDS: Final = ("containers", "initContainers", "volumes")
 
 
 def _is_of_template(pod: Document, template: Document) -> bool:
-    """Whether a Pod matches its owner's template. A Pod that another user created with a false
-    owner reference must not get the owner's program."""
+    """Return whether a Pod matches its owner's template. A Pod that another user created with a
+    false owner reference must not get the owner's program.
+    """
     spec, wanted = pod["spec"], template["spec"]
     if _account(spec) != _account(wanted):
         return False

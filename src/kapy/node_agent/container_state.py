@@ -13,11 +13,11 @@ from kapy.node_agent.runtime import Exit, Running
 
 @dataclass(slots=True)
 class ContainerState:
-    """One container. changed: called after any change here.
+    """The state of one container of a Pod. changed: called after any change of the state.
 
-    reason, message: why it does not run. last: its previous termination. ended: its final
-    termination. ran: an earlier agent ran it. trouble: why the state of a running container is
-    unknown. ports: the actual ports by requested ones, if they differ.
+    reason, message: why the container does not run. last: its previous termination. ended: its
+    final termination. ran: whether an earlier agent ran it. trouble: why the state of a running
+    container is unknown. ports: the actual ports by requested ones, if they differ.
     """
 
     container: Document

@@ -20,7 +20,9 @@ Connect = Callable[[int, ByteStream], Awaitable[None]]
 
 
 class PodAccess:
-    """The Pods of one agent. worker: looks up a Pod's worker by name and namespace."""
+    """Gives clients access to the Pods of one agent: logs, ports and commands. worker: looks up the
+    worker of a Pod by namespace and name.
+    """
 
     def __init__(self, worker: Callable[[str, str], PodWorker | None]) -> None:
         self._worker = worker
@@ -28,7 +30,7 @@ class PodAccess:
     def log(
         self, namespace: str, pod: str, container: str, options: LogOptions
     ) -> AsyncIterator[bytes] | None:
-        """The output of a container; None if this agent does not run the Pod."""
+        """Return the output of a container; None if this agent does not run the Pod."""
         worker = self._worker(namespace, pod)
         if worker is None:
             return None
@@ -47,7 +49,9 @@ class PodAccess:
         return result
 
     def connect(self, namespace: str, pod: str) -> Connect | None:
-        """Connects to the ports of a Pod; None if this agent does not run it."""
+        """Return a function that connects to the ports of a Pod; None if this agent does not run
+        the Pod.
+        """
         worker = self._worker(namespace, pod)
         if worker is None:
             return None
@@ -109,8 +113,9 @@ class PodAccess:
 
 
 def _running(state: ContainerState, pod: str, of_process: str) -> Running:
-    """The running container. of_process: why a process cannot do it. Raises BadRequest,
-    UnsupportedByRuntime."""
+    """Return the running container of a state. of_process: why a local process does not support the
+    request, for the error message. Raises BadRequest, UnsupportedByRuntime.
+    """
     running = state.running
     if running is None:
         raise BadRequest(f'container "{state.name}" in pod "{pod}" does not run')
@@ -148,7 +153,7 @@ def _log(
 
 
 def _container(worker: PodWorker, pod: str, name: str) -> ContainerState:
-    """The requested container. Raises BadRequest."""
+    """Return the state of the requested container. Raises BadRequest."""
     every = [*worker.containers, *worker.initial]
     names = " ".join(item.name for item in worker.containers)
     if not name and len(worker.containers) > 1:

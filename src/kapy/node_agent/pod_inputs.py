@@ -20,8 +20,9 @@ from kapy.node_agent.volumes import Volumes
 
 
 class PodInputs:
-    """The inputs of a Pod. pod: its last known state. address: the Pod's own, "" before it has
-    one."""
+    """The volumes, tokens and other inputs of a Pod. pod: the last known state of the Pod. address:
+    the own address of the Pod, "" before it has one.
+    """
 
     def __init__(self, pod: Document, host: Host, folder: PodFolder) -> None:
         self.pod = pod

@@ -28,8 +28,12 @@ def status_of(
     now: str,
     trouble: str = "",
 ) -> Document:
-    """The whole status. address: the Pod's, "" before it has one. host: the Node's. now: RFC
-    3339. trouble: why the Pod is not well though its containers run."""
+    """Return the whole status of a Pod.
+
+    initial: its init containers. address: the address of the Pod, "" before it has one. host: the
+    address of the Node. now: the time, RFC 3339. trouble: why the Pod is not well though its
+    containers run.
+    """
     before = pod.get("status") or {}
     phase = _phase(pod, initial, containers)
     result: Document = {

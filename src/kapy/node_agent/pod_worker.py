@@ -32,7 +32,7 @@ class Signal:
         self._event = asyncio.Event()
 
     def notify(self) -> None:
-        """Report a change."""
+        """Wake all waiters."""
         self._event.set()
         self._event = asyncio.Event()
 
@@ -92,7 +92,7 @@ class PodWorker:
             self._deleted.set()
 
     def notify(self) -> None:
-        """Report a change of an object that the Pod refers to."""
+        """Handle a change of an object that the Pod refers to."""
         self._news.notify()
 
     async def run(self) -> None:
@@ -150,7 +150,7 @@ class PodWorker:
         return float(30 if seconds is None else seconds)
 
     async def _stop(self, seconds: float) -> None:
-        """End all containers."""
+        """Stop all containers. seconds: the grace period."""
         async with asyncio.TaskGroup() as group:
             for item in self._reporter.states:
                 if item.running is not None:

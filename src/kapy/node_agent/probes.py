@@ -38,7 +38,7 @@ class Probe:
         self.failures = int(spec.get("failureThreshold") or 3)
 
     async def run(self, running: Running) -> Outcome:
-        """Probe once."""
+        """Run the probe once, and return the result."""
         try:
             async with asyncio.timeout(self.patience):
                 return await self._run(running)

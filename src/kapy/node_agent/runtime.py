@@ -30,7 +30,7 @@ Report = Callable[[str, str], None]
 
 
 def _no_report(_: str, __: str) -> None:
-    """Ignore a report."""
+    """Ignore the reason for which a container waits."""
 
 
 class NotSupported(KapyError):
@@ -43,9 +43,9 @@ class ContainerConfig:
 
     folder: the agent's folder for this container. kubeconfig: the program's access to the API
     server, None if its Pod has no token. log: the file for its output. restarts: the number of
-    earlier starts. server: the API server's address, None for the default. address: of the Pod,
-    if it has its own. pull_secrets: data of the image pull Secrets. tell: receives the reason for
-    which the start waits.
+    earlier starts. server: the API server's address, None for the default. address: the own address
+    of the Pod, "" if it has none. pull_secrets: data of the image pull Secrets. tell: receives the
+    reason for which the start waits.
     """
 
     pod: Document
@@ -69,8 +69,9 @@ class ContainerConfig:
 
 
 class Exit(NamedTuple):
-    """The end of a container. reason: as in `terminated.reason`. message: a sentence. said: its
-    last log lines, "" if the log has them."""
+    """The end of a container. reason: the value of `terminated.reason`. message: a sentence. said:
+    the last log lines of the container, "" if the log has them.
+    """
 
     code: int
     reason: str
@@ -140,7 +141,9 @@ class Running(Protocol):
 
 
 class Runtime(Protocol):
-    """A container runtime. other_users: containers may run as other users than the agent."""
+    """A container runtime of the node agent. other_users: whether containers may run as other users
+    than the agent.
+    """
 
     @property
     def other_users(self) -> bool: ...

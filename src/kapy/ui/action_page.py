@@ -31,7 +31,7 @@ async def allowed_actions(context: PageContext, objects: ClusterObjects) -> list
 
 
 async def preview_action(context: PageContext, namespace: str, name: str) -> WebResponse:
-    """Show what an action would do."""
+    """Return the page with the plan and the command of an action."""
     key = Key(namespace, name)
     action, number = await _chosen_action(context, key, context.request.query)
     document, text, problem = dict[str, Any](), "", ""
@@ -55,7 +55,7 @@ async def preview_action(context: PageContext, namespace: str, name: str) -> Web
 
 
 async def do_action(context: PageContext, namespace: str, name: str) -> WebResponse:
-    """Do what was shown. The object must be the one that was shown."""
+    """Execute the action of a form, unless the previewed object was replaced meanwhile."""
     key = Key(namespace, name)
     action, number = await _chosen_action(context, key, context.request.form)
     uid = context.request.form.get("uid", "")
@@ -76,7 +76,8 @@ async def do_action(context: PageContext, namespace: str, name: str) -> WebRespo
 async def _chosen_action(
     context: PageContext, key: Key, values: Mapping[str, str]
 ) -> tuple[Action, int | None]:
-    """The action of a query or form, if it may be done. Raises WebError."""
+    """Return the action that a query or form names, if it is possible and allowed. Raises WebError.
+    """
     if not context.session.allow_actions:
         raise WebError(403, "this session is read-only: `kapy ui --allow-actions` prints a link")
     objects = await read_cluster(context.viewer, key, show_all=True)

@@ -120,14 +120,18 @@ class FleetPages:
             task.cancel()
 
     def login_path(self, user: User, **properties: Any) -> str:
-        """The path of a new one-time link for a user. properties: of its Session."""
+        """Return the path of a new one-time link that logs a user in. properties: values for the
+        fields of its Session.
+        """
         token = self.sessions.make_link(user, **properties)
         return f"{PREFIX}/login?token={token}"
 
     async def __call__(
         self, scope: Scope, receive: Receive, send: Send, user: User = ANONYMOUS
     ) -> None:
-        """Answer one request. user: the user of the API credentials that were sent with it."""
+        """Answer one request, as ASGI 3 defines. user: the user of the API credentials that were
+        sent with it.
+        """
         try:
             response = await self._answer(scope, receive, user)
         except Exception as error:
@@ -165,7 +169,7 @@ class FleetPages:
         return await self._page(request, session)
 
     async def _page(self, request: WebRequest, session: Session) -> WebResponse:
-        """Answer the request of a logged-in user."""
+        """Return the response to the request of a logged-in user."""
         group = self._group
         if group is None:
             raise WebError(503, "the server is starting or stopping; try again in a moment")
@@ -195,7 +199,7 @@ class FleetPages:
             raise WebError(429, "too many pages are open: close some, then load this one again")
 
     async def _link(self, receive: Receive, user: User) -> WebResponse:
-        """Answer a program that asks for a link with its credentials for the API."""
+        """Return a new link to a program that sent its credentials for the API."""
         if user.name == ANONYMOUS.name:
             raise WebError(401, "a link is made for users with credentials for the API server")
         body = await read_body(receive, MAX_LINK_REQUEST)

@@ -26,7 +26,8 @@ _DEFERRALS: Final = (Annotation.TOPOLOGY_DEFER_UPGRADE, Annotation.TOPOLOGY_HOLD
 class Blocker:
     """A hook or an annotation that blocks an operation on purpose.
 
-    annotation: its name, "" for a hook. retry: when the hook is called again, None if unknown.
+    annotation: the name of the annotation, "" for a hook. retry: the time when the hook is called
+    again, None if unknown.
     """
 
     subject: str
@@ -39,7 +40,7 @@ class Blocker:
 
 
 def blockers_of(objects: ClusterObjects, calls: Sequence[HookCall]) -> list[Blocker]:
-    """Return what blocks the cluster and its machines, the cluster first."""
+    """Return the blockers of the cluster and of its machines, in this order."""
     return [*_blocking_hooks(objects.cluster, calls), *_annotations(objects)]
 
 

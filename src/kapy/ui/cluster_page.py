@@ -1,4 +1,4 @@
-"""One cluster: its tree, timeline, machines, topology, blockers and events."""
+"""The page of one cluster: its tree, timeline, machines, topology, blockers and events."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _NO_KIND: Final = re.compile(
 
 
 async def show_cluster(context: PageContext, namespace: str, name: str) -> WebResponse:
-    """Show a cluster."""
+    """Return the page of a cluster."""
     key = _key(namespace, name)
     await context.viewer.fleet(context.group)  # follows the hook calls
     show_all = context.request.query.get("all") == "1"

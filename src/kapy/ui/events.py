@@ -11,7 +11,9 @@ from kapy.ui.objects import time_of_event
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """One event. time: of its last occurrence, RFC 3339. count: how often it occurred."""
+    """One Event as a row of a table. time: the time of its last occurrence, RFC 3339. count: the
+    number of its occurrences.
+    """
 
     time: str
     type: str
@@ -22,7 +24,7 @@ class EventRow:
 
 
 def event_row(event: Document) -> EventRow:
-    """Return the row of an event."""
+    """Convert an Event to a row of a table."""
     about = part(event, "involvedObject")
     return EventRow(
         time=time_of_event(event),

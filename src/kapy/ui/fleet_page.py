@@ -1,4 +1,4 @@
-"""The fleet: all clusters that the viewer may see, as one table."""
+"""The main page: a table of all clusters that the viewer may see."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLUMNS: Final = [(key, TITLES.get(key, key.replace("-", " ").capitalize())) for
 
 
 async def show_fleet(context: PageContext) -> WebResponse:
-    """Show the table."""
+    """Return the page with the table of clusters."""
     fleet = await context.viewer.fleet(context.group)
     rows, version = await fleet.rows(), fleet.version
     query = query_of(context.request.query)

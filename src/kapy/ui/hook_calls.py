@@ -1,4 +1,4 @@
-"""The last answers of runtime extensions, from the plane's stream of hook calls."""
+"""The last calls of runtime extensions, from the plane's stream of hook calls."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ LONGEST_PAUSE: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class HookCall:
-    """The last answer of one handler about one cluster. retry: when it is called again, None if it
-    blocks nothing."""
+    """The last call of one handler for one cluster. retry: the time when the handler is called
+    again, None if it blocks nothing.
+    """
 
     time: datetime
     hook: str

@@ -1,4 +1,6 @@
-"""Server-sent events: a page hears that what it shows has changed, and asks for it again."""
+"""Server-sent events: they tell an open page that its content has changed, so that it loads the
+content again.
+"""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ from kapy.ui.web import WebRequest, WebResponse
 
 
 class Planner(Protocol):
-    """Computes plans."""
+    """A function that computes the plan of a change."""
 
     async def __call__(
         self, client: Client, objects: str | Sequence[Document], namespace: str, *, deletes: bool
     ) -> tuple[Document, str]:
-        """The plan of applying (or deleting) objects, as `kapy plan` prints it: as a document and
-        as text. Raises KapyError.
+        """Return the plan of applying (or deleting) objects, as `kapy plan` prints it: as a
+        document and as text. Raises KapyError.
         """
         ...
 
@@ -51,7 +51,7 @@ class PageOptions:
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """One request of a logged-in user."""
+    """One request of a logged-in user, with the objects that its handler needs."""
 
     request: WebRequest
     session: Session

@@ -1,4 +1,5 @@
-"""Providers and extensions: version, contract, health, latency and failures of hooks."""
+"""The page of providers and extensions: version, contract, health, latency and failures of hooks.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +27,10 @@ MAX_REASON: Final = 300
 
 
 class ProviderRow(NamedTuple):
-    """An installed provider. contracts: of its CRDs. health: ready and wanted Pods by Deployment;
-    built_in: it runs in the process of the plane."""
+    """An installed provider as a row of a table. contracts: the contract versions of its CRDs.
+    health: ready and wanted Pods by Deployment. built_in: whether it runs in the process of the
+    plane.
+    """
 
     type: str
     label: str
@@ -39,7 +42,7 @@ class ProviderRow(NamedTuple):
 
 
 async def show_providers(context: PageContext) -> WebResponse:
-    """Show what is installed."""
+    """Return the page of the installed providers and extensions."""
     viewer, problems = context.viewer, dict[str, str]()
     providers = await _providers(viewer, problems)
     handlers: Sequence[HandlerRow] = ()

@@ -1,4 +1,4 @@
-"""Templates: every value is escaped where it is inserted."""
+"""Renders pages from HTML templates; every value is escaped where it is inserted."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _environment() -> Environment:
 
 
 def page(template: str, values: Mapping[str, Any], *, status: int = 200) -> WebResponse:
-    """Render a page."""
+    """Render a page from a template. values: the variables of the template."""
     text = _environment().get_template(template).render(values).replace(">\n<", "><")
     return WebResponse(status, text.encode("utf-8", "replace"), HTML)
 

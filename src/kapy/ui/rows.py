@@ -25,8 +25,9 @@ MAX_TEXT: Final = 400
 class ClusterRow:
     """The cells of one cluster.
 
-    control_plane, workers: ready and desired replicas. since, why: of the wait, "" for none.
-    changed: the newest transition of a condition. search: all searchable text in lower case.
+    control_plane, workers: ready and desired replicas. since, why: the begin of the wait of the
+    cluster and its reason, "" for none. changed: the newest transition of a condition. search: all
+    searchable text in lower case.
     """
 
     key: Key
@@ -45,7 +46,9 @@ class ClusterRow:
 
     @property
     def headline(self) -> str:
-        """Return the reason in one line: blocking hooks first, connection problems last."""
+        """Return the reason for the wait of the cluster in one line: blocking hooks first,
+        connection problems last.
+        """
         lines = [line.strip("* ") for line in self.why.split("\n")]
         lines.sort(
             key=lambda line: (

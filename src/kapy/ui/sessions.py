@@ -59,10 +59,11 @@ USUAL_KUBECONFIG: Final = ChosenKubeconfig()
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A browser that is logged in, or a link that logs one in.
+    """The session of a browser that is logged in, or of a link that logs one in.
 
-    allow_actions: it may change objects. draft: the change whose plan it shows first. kubeconfig:
-    for the commands that pages print. csrf: the token that each of its forms sends, "" for a link.
+    allow_actions: whether the browser may change objects. draft: the change whose plan the browser
+    shows first. kubeconfig: the kubeconfig in the commands that pages print. csrf: the token that
+    each form of the session sends, "" for a link.
     """
 
     user: User
@@ -116,7 +117,9 @@ class Sessions:
         self._sessions = _Tokens(MOST_SESSIONS)
 
     def make_link(self, user: User, **properties: Any) -> str:
-        """Return the token of a new one-time link. properties: of its Session."""
+        """Return the token of a new one-time link. properties: values for the fields of its
+        Session.
+        """
         now = self._clock()
         return self._links.add(Session(user, now + LINK_LIFE, **properties), now)
 
@@ -137,5 +140,5 @@ class Sessions:
         return self._sessions.get(token, self._clock())
 
     def log_out(self, token: str) -> None:
-        """End a session."""
+        """End the session of a token."""
         self._sessions.pop(token)

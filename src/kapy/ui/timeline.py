@@ -81,7 +81,9 @@ DELETION_STEPS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One bar. end: None while it lasts. x, width: its position and width in a drawing."""
+    """A period in the life of a cluster, shown as one bar. end: the end of the period, None while
+    it lasts. x, width: position and width of the bar in a drawing.
+    """
 
     subject: str
     title: str
@@ -93,7 +95,7 @@ class Span:
     width: int = 0
 
     def took(self, now: datetime) -> str:
-        """The time that it took, or lasts."""
+        """Return the duration of the period as text."""
         text = age((self.end or now) - self.start)
         return text if self.end is not None else f"{text}, lasts"
 

@@ -25,7 +25,9 @@ class ConditionRow(NamedTuple):
 
 
 class TreeRow(NamedTuple):
-    """One object, group or heading. reference: of the object's own page, None without one."""
+    """One row of the tree of a cluster: an object, group or heading. reference: the reference for a
+    link to the object's own page, None without one.
+    """
 
     depth: int
     kind: str

@@ -35,11 +35,11 @@ Namespaces = Callable[[], Sequence[str]]
 
 
 class Viewer:
-    """One user. All reads and writes of their pages go through `client`.
+    """One user of the pages. All reads and writes for this user go through `client`.
 
-    untried: namespaces whose clusters are not shown, because the viewer's rights there were not
-    checked. turns: limits how many clusters are read at the same time. page_seconds: the duration
-    of the last page of each route.
+    untried: the number of namespaces whose clusters are not shown, because the user's rights there
+    were not checked. turns: limits the number of clusters that are read at the same time.
+    page_seconds: the duration of the last page of each route.
     """
 
     def __init__(self, user: User, client: Client, clock: Clock, namespaces: Sequence[str]) -> None:
@@ -76,7 +76,7 @@ class Viewer:
         return self._fleet
 
     def close(self) -> None:
-        """End the watches."""
+        """End the watches of this user."""
         for task in self._tasks:
             task.cancel()
         if self._timer is not None:
@@ -86,7 +86,8 @@ class Viewer:
         self._fleet, self._tasks, self._timer = None, [], None
 
     def _keep(self) -> None:
-        """Keep the fleet for a while; then close it unless a page follows it."""
+        """Keep the watched clusters for a while; then end the watches unless a page follows them.
+        """
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(LINGER, self._close_if_unwatched)
@@ -128,6 +129,6 @@ class Viewers:
         return viewer
 
     def close(self) -> None:
-        """End all watches."""
+        """End the watches of all users."""
         for viewer in self._viewers.values():
             viewer.close()

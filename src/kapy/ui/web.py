@@ -43,7 +43,9 @@ class WebError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WebRequest:
-    """One request. path: below the prefix, split and decoded. form: of a POST."""
+    """One HTTP request. path: the path below the prefix, split and decoded. form: the fields of a
+    POST.
+    """
 
     method: str
     path: tuple[str, ...]

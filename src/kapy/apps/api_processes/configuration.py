@@ -32,13 +32,15 @@ AUTO_MOST: Final = 4
 
 
 class ApiProcessConfig(msgspec.Struct, kw_only=True):
-    """The configuration of one API process.
+    """The configuration of one process that serves the API server of a plane.
 
-    certificate, key, client_ca: of TLS. tokens: users by bearer token. token_key: verifies the
-    tokens of service accounts. reading: the most concurrent reads. connections: the most open
-    ones. is_audited, audit_policy: whether there is an audit log, and its policy, b"" for all
-    requests. log_level: the least level that the plane logs. forwarded_groups: of the kinds, and
-    forwarded_users: of the users, whose requests only the plane answers.
+    certificate, key, client_ca: the server certificate, its private key, and the CA of client
+    certificates. tokens: users by bearer token. token_key: the key that verifies the tokens of
+    service accounts. reading: the maximum number of concurrent reads. connections: the maximum
+    number of open connections. is_audited, audit_policy: whether there is an audit log, and its
+    policy, b"" for all requests. log_level: the lowest level of the messages that the plane logs.
+    forwarded_groups, forwarded_users: the API groups and the users whose requests are forwarded to
+    the plane.
     """
 
     name: str
@@ -73,7 +75,7 @@ def configurations_of(
     credentials: Credentials,
     users: Sequence[str],
 ) -> list[ApiProcessConfig]:
-    """Return the configurations of the API processes of a plane. users: those whose rights only
+    """Return the configurations of the API processes of a plane. users: the users whose rights only
     the plane knows. Raises UnusableKey, OSError.
     """
     number = process_count(settings.api_processes)

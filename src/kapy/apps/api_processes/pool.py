@@ -65,8 +65,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolSettings:
-    """Settings that the API processes of a plane share. application: answers the requests that they
-    forward. configurations, handles: what each of them gets.
+    """The settings that the API processes of a plane share. application: answers the requests that
+    the processes forward. configurations: one configuration for each process. handles: the file
+    descriptors that every process gets.
     """
 
     server: Server
@@ -78,8 +79,8 @@ class PoolSettings:
 
 
 class ApiProcesses:
-    """All API processes of a plane. changed: called when the record of one of them has changed.
-    address: of the API server.
+    """The pool of processes that serve the API server of a plane. changed: callbacks for a change
+    of the record of a process. address: the address of the API server.
     """
 
     def __init__(self, settings: PoolSettings, address: tuple[str, int]) -> None:
@@ -134,8 +135,9 @@ class ApiProcesses:
 
 
 class _Process:
-    """One API process. channel: the connection to it, None while it does not run. is_ready: set
-    when it has accepted connections for the first time.
+    """A process that serves the API server, and is started again when it ends. channel: the
+    connection to the process, None while it does not run. is_ready: set when the process has
+    accepted connections for the first time.
     """
 
     def __init__(
@@ -228,8 +230,8 @@ async def _stop_if_slow(launched: ChildProcess, link: _Link) -> None:
 
 
 class _Link:
-    """The plane's end of the connection to one API process. is_slow: set when too much waits for
-    it.
+    """The plane's end of the connection to one API process. is_slow: set when too much data waits
+    to be sent.
     """
 
     def __init__(
@@ -263,7 +265,7 @@ class _Link:
         self._feed.remove(self._replicate)
 
     def end(self) -> None:
-        """End the connection."""
+        """Close the connection to the process."""
         if self._copying is not None:
             self._copying.cancel()
         if self.frames is not None:

@@ -1,7 +1,7 @@
 """An API process: serves the plane's API server from a replica of its store.
 
-It holds no key that signs tokens and no file of the store; what it may not answer itself, it
-forwards to the plane over a socket pair, which nobody else can reach.
+It has neither a key that signs tokens nor a file of the store. It forwards requests that it may not
+answer itself to the plane over a socket pair, which nobody else can reach.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ _MORE_METRICS: Final = frozenset(
 
 
 class ApiProcess:
-    """One API process. server: answers reads, None before the start."""
+    """The program of one API process. server: the API server that answers reads, None before the
+    start.
+    """
 
     def __init__(self, committed: SharedRevision) -> None:
         self.store = ReplicaStore(committed, self._hurry)
@@ -99,14 +101,14 @@ class ApiProcess:
         return 0
 
     async def configuration(self) -> ApiProcessConfig:
-        """Return the configuration. Raises Unreachable."""
+        """Request the configuration of this process from the plane. Raises Unreachable."""
         reply = await self.channel.ask(CONFIGURATION, Request("GET", "/"))
         assert isinstance(reply.body, bytes)
         return decode(reply.body)
 
     async def load(self, config: ApiProcessConfig, clock: Clock) -> ReplicaApplication:
-        """Take the content of the store; return the application that serves it. Raises
-        Unreachable.
+        """Copy the content of the store from the plane; return the application that serves it.
+        Raises Unreachable.
         """
         self.channel.notify(REPLICATE, 0)
         await self.store.complete.wait()
@@ -199,7 +201,7 @@ def _is_converted_here(kind: Kind) -> bool:
 
 
 def _metrics(server: Server) -> Iterator[Metric]:
-    """Yield the metrics of this process; those of the store are the plane's."""
+    """Yield the metrics of this process; the plane reports those of the store."""
     from prometheus_client import ProcessCollector
 
     families: Iterable[Metric] = server.families.collect()
@@ -228,7 +230,7 @@ def _audit(
 
 
 class _AuditLines:
-    """The audit log of this process: the plane's."""
+    """Sends the lines of the audit log to the plane, which writes the log."""
 
     def __init__(self, channel: Channel, backlog: Callable[[], int]) -> None:
         self._channel = channel
@@ -244,5 +246,5 @@ class _AuditLines:
         return True
 
     async def run(self) -> None:
-        """Wait until cancelled."""
+        """Wait until cancelled: `put` sends each line at once."""
         await asyncio.Event().wait()

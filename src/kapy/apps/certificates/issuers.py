@@ -25,8 +25,10 @@ class NotReady(Exception):
 
 @dataclass(frozen=True)
 class Signer:
-    """A CA. pair: its key pair, None if it is created on first use. bundle: the CA bundle.
-    secret: the Secret of the CA."""
+    """A CA that signs the certificates of an Issuer. secret: the namespace and name of the Secret
+    of the CA. pair: the key pair of the CA, None if it is created on first use. bundle: the CA
+    bundle.
+    """
 
     secret: Key
     pair: KeyPair | None

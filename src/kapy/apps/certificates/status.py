@@ -48,10 +48,10 @@ def certificate_status(
     renewal: datetime | None = None,
     issued: bool = False,
 ) -> Document:
-    """The status of a Certificate.
+    """Return the status of a Certificate.
 
-    facts: facts of the certificate in its Secret. renewal: its renewal time, given if it is valid.
-    issued: it is a new certificate.
+    facts: the facts about the certificate in its Secret. renewal: the renewal time of a valid
+    certificate. issued: whether the certificate was issued just now.
     """
     before = certificate.get("status") or {}
     revision = int(before.get("revision") or 0)

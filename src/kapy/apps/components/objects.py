@@ -12,7 +12,7 @@ from kapy.kube import Document
 def object_of(
     api_version: str, kind: str, name: str, namespace: str = "", /, **more: Any
 ) -> Document:
-    """An object. more: its fields besides `metadata`."""
+    """Return a Kubernetes object as a document. more: the fields besides `metadata`."""
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **more}
 

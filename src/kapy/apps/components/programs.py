@@ -25,10 +25,10 @@ _REVIEW_RIGHTS: Final = (
 
 
 def cluster_rules(rights: Iterable[Right], trusting: Sequence[Document]) -> list[Document]:
-    """The rules of a program's ClusterRole.
+    """Return the rules of a program's ClusterRole.
 
-    rights: those of its controllers. trusting: its CRDs and webhook configurations, into which it
-    writes CA bundles; none if it has no webhooks.
+    rights: the rights of its controllers. trusting: the CRDs and webhook configurations into which
+    the program writes CA bundles; none if it has no webhooks.
     """
     watched = _INJECTED_RESOURCES if trusting else ()
     reads = (Right(resource.group, (resource.plural,), ("list", "watch")) for resource in watched)
@@ -45,10 +45,11 @@ def cluster_rules(rights: Iterable[Right], trusting: Sequence[Document]) -> list
 def leader_election_role(
     prefix: str, namespace: str, account: str, secret: str = ""
 ) -> list[Document]:
-    """The Role of a program in its own namespace, and its binding, with upstream's names.
+    """Return the Role of a program in its own namespace, and its RoleBinding, with upstream's
+    names.
 
-    It covers Leases (several, for shards) and the webhooks' certificate. secret: the certificate's
-    Secret.
+    The Role covers Leases (several, for shards) and the Secret of the webhooks' certificate.
+    secret: the name of that Secret, "" for none.
     """
     rights = [Right(LEASES.group, (LEASES.plural,), (*READ, "create", "update"))]
     rules = rules_of(rights)
@@ -60,7 +61,7 @@ def leader_election_role(
 
 
 def disruption_budget(prefix: str, namespace: str, selector: Document) -> Document:
-    """A PodDisruptionBudget: of several Pods of a program, one at a time may be evicted."""
+    """Return a PodDisruptionBudget that allows the eviction of one Pod of a program at a time."""
     spec = {"maxUnavailable": 1, "selector": {"matchLabels": selector}}
     name = f"{prefix}-controller-manager"
     return object_of("policy/v1", "PodDisruptionBudget", name, namespace, spec=spec)

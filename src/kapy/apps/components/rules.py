@@ -16,7 +16,9 @@ FULL: Final = ("create", "delete", "get", "list", "patch", "update", "watch")
 
 
 def rules_of(rights: Iterable[Right]) -> list[Document]:
-    """Compact rules: one rule for all resources of a group with the same verbs and names."""
+    """Return compact RBAC rules for rights: one rule for all resources of a group with the same
+    verbs and names.
+    """
     verbs: dict[tuple[str, str, tuple[str, ...]], set[str]] = defaultdict(set)
     for right in rights:
         for resource in right.resources:

@@ -32,6 +32,8 @@ def client_config(prefix: str, namespace: str) -> Document:
 
 
 def webhook_service(prefix: str, namespace: str, selector: dict[str, str]) -> Document:
-    """The Service of the webhooks. selector: selects their Pods."""
+    """Return the Service of a program's webhooks. selector: the labels of the Pods behind the
+    Service.
+    """
     spec = {"ports": [{"port": 443, "targetPort": SERVER}], "selector": dict(selector)}
     return object_of("v1", "Service", service_of(prefix), namespace, spec=spec)

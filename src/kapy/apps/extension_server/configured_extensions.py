@@ -30,9 +30,10 @@ class BadExtension(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredExtension:
-    """A configured extension.
+    """A runtime extension that a plane is configured with.
 
-    target: its URL, or `MODULE:NAME` for Python. ca: the CA (PEM) for a URL.
+    target: the URL of the extension, or `MODULE:NAME` of an extension in Python. ca: the CA (PEM)
+    that verifies the server at the URL.
     """
 
     name: str
@@ -45,7 +46,7 @@ class ConfiguredExtension:
 
 
 def parse_extension(text: str, ca: bytes = b"") -> ConfiguredExtension:
-    """Parse `[NAME=]URL|MODULE[:ATTRIBUTE]`. Raises BadExtension."""
+    """Parse an extension of the form `[NAME=]URL|MODULE[:ATTRIBUTE]`. Raises BadExtension."""
     name, separator, place = text.partition("=")
     if not separator or "://" in name:
         name, place = "", text

@@ -9,7 +9,8 @@ from kapy.kube import Document
 
 
 def extension_config(name: str, url: str, ca: bytes, *, secret: str = "") -> Document:
-    """The manifest. ca: the CA (PEM) that verifies the server's certificate.
+    """Return the ExtensionConfig of an extension. ca: the CA (PEM) that verifies the server's
+    certificate.
 
     secret: namespace and name of the Secret from which core injects the CA and its later changes.
     """

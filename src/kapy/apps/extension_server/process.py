@@ -73,7 +73,7 @@ async def run_extensions(
 
 
 class ExtensionProcess:
-    """One Python extension: its process and its registration."""
+    """Runs one Python extension in a process of its own, and registers it."""
 
     def __init__(
         self, extension: ConfiguredExtension, folder: Path, client: Client, random: Random

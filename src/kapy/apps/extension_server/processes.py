@@ -70,10 +70,10 @@ class NotServed(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class ServedExtension:
-    """An extension that is served.
+    """A runtime extension that is served by processes of this program.
 
-    handlers: its handlers, each as `hook: name`. certificate: that of its processes, which this
-    process renews.
+    handlers: the handlers of the extension, each as `hook: name`. certificate: the server
+    certificate of the processes, which this process renews.
     """
 
     handlers: Sequence[str]
@@ -97,7 +97,7 @@ class ServingProcesses:
         return self._processes[0].handlers
 
     async def start(self) -> None:
-        """Start all processes. Raises NotServed."""
+        """Start all processes, and wait until they serve. Raises NotServed."""
         # All are waited for, because a process whose start is cancelled would be left to itself.
         starts = [process.start() for process in self._processes]
         results = await asyncio.gather(*starts, return_exceptions=True)
@@ -160,7 +160,9 @@ class ServingProcesses:
                     await self._changed.wait()
 
     def _senders(self) -> Iterable[SocketSender]:
-        """Return those that may take a connection: first those that keep up, each in its turn."""
+        """Return the senders to all processes that serve: those with the fewest waiting connections
+        first, and equal ones in turn.
+        """
         self._turn += 1
         begin = self._turn % len(self._processes)
         in_turn = (*self._processes[begin:], *self._processes[:begin])
@@ -177,8 +179,10 @@ class ServingProcesses:
 
 
 class _Process:
-    """One process. sender: passes it connections, channel: the connection to it; both None while it
-    does not serve. handlers: those of the extension."""
+    """One of the processes that serve an extension. sender: passes connections to the process.
+    channel: the connection to the process. Both are None while the process does not serve.
+    handlers: the handlers of the extension, each as `hook: name`.
+    """
 
     def __init__(self, name: str, owner: ServingProcesses, random: Random) -> None:
         self.name = name
@@ -232,7 +236,7 @@ class _Process:
             _log.error("%s", error)
 
     async def _launch(self, channel: Channel) -> SocketSender:
-        """Start the process; return what passes it connections. Raises NotServed."""
+        """Start the process; return the sender that passes connections to it. Raises NotServed."""
         here, there = socket.socketpair()
         passing, taking = socket.socketpair()
         command = (sys.executable, "-m", "kapy.cli.extension_process", str(taking.fileno()))
@@ -255,7 +259,7 @@ class _Process:
         return SocketSender(passing, self._owner.on_free, self._owner.on_untaken)
 
     async def _wait_until_ready(self, channel: Channel, ready: _Ready) -> Sequence[str]:
-        """Return the handlers. Raises NotServed."""
+        """Wait until the process serves; return the handlers of the extension. Raises NotServed."""
         assert self._process is not None
         try:
             async with asyncio.timeout(START_TIMEOUT), asyncio.TaskGroup() as group:

@@ -34,7 +34,9 @@ Wait = Callable[[], Awaitable[None]]
 
 
 class ServedProcess:
-    """The process. wait: returns when it is to stop."""
+    """The program of one process that serves an extension. wait: returns when the process must
+    stop.
+    """
 
     def __init__(self, wait: Wait) -> None:
         self._channel = Channel(self._answer, lambda _name, _value: None)

@@ -48,7 +48,7 @@ _NO_REQUEST: Final = _Request("", "", b"", keep_alive=False)
 
 
 class HookProtocol(asyncio.Protocol):
-    """One connection."""
+    """The HTTP/1.1 protocol of one client connection, which uvicorn runs."""
 
     def __init__(
         self,

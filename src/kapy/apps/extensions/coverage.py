@@ -30,8 +30,8 @@ _MACHINE_SPEC_FIELDS: Final = ("version", "failureDomain")
 class Part(NamedTuple):
     """One of the objects in a request.
 
-    field: its name in `current` and `desired`. path: the part that may be patched and is compared.
-    only: the compared fields of it, () for all.
+    field: the name of the object in `current` and `desired`. path: the path of the part that may be
+    patched and is compared. only: the compared fields of the part, () for all.
     """
 
     field: str
@@ -120,7 +120,7 @@ def _patch_document(part: Part, document: Document, patch: Patch | None) -> Docu
 
 
 def _apply_patch(document: Document, patch: Patch) -> Any:
-    """Apply a patch. Raises BadPatch and BadJson."""
+    """Apply an extension's patch to a document; return the result. Raises BadPatch and BadJson."""
     if patch.patch_type == JSON_PATCH:
         operations = strict_json_patch.parse_patch(decode_json(patch.patch))
         return strict_json_patch.apply(document, operations)

@@ -8,7 +8,7 @@ from kapy.hooks.https import ClientCertificate, HttpsTransport
 
 
 def https_transport(settings: ExtensionCalls, services: Services | None = None) -> HttpsTransport:
-    """The HTTPS transport.
+    """Return the HTTPS transport to runtime extensions.
 
     services: base URLs of the extensions' Services, for a program that cannot resolve Service
     names; None for a program in a cluster.

@@ -66,7 +66,7 @@ class Authorities:
 
     @classmethod
     def last_of(cls, secret: Document) -> Authorities:
-        """The last CAs in a Secret: those that it has keys of. Raises InvalidPem."""
+        """Return the last CAs in a Secret, those whose keys it contains. Raises InvalidPem."""
         certificates, keys = (
             _pem_blocks(secret_value(secret, CA)),
             _pem_blocks(secret_value(secret, KEYS)),
@@ -141,7 +141,7 @@ def single_authority(now: datetime, periods: ValidityPeriods) -> pki.KeyPair:
 def leaf(
     signer: pki.KeyPair, names: Iterable[str], now: datetime, periods: ValidityPeriods
 ) -> pki.KeyPair:
-    """A server's certificate. Takes CPU: generates a key."""
+    """Issue a server certificate. This takes CPU time, because it generates a key."""
     return pki.issue(
         signer,
         "kapy extension",
@@ -154,8 +154,9 @@ def leaf(
 
 
 def is_valid(certificate: bytes, now: datetime) -> bool:
-    """Whether clients accept it now. A certificate of the future was issued while a clock was
-    ahead."""
+    """Return whether clients accept a certificate now. Its validity may begin in the future, if it
+    was issued while a clock was ahead.
+    """
     facts = certificate_facts(certificate)
     return facts.not_before <= now < facts.not_after
 

@@ -30,8 +30,9 @@ class NoAddress(KapyError):
 
 
 class Application(Protocol):
-    """An application that is served: extensions, webhooks, diagnostics. ready: the answer of
-    `/readyz`."""
+    """An ASGI application that is served over HTTPS: extensions, webhooks, diagnostics. ready:
+    whether `/readyz` succeeds.
+    """
 
     ready: bool
 
@@ -50,7 +51,7 @@ class Source(Protocol):
 
 
 class Listener:
-    """A listening socket."""
+    """A listening socket as a `Source` of connections."""
 
     def __init__(self, listening: socket.socket) -> None:
         self.socket = listening
@@ -70,11 +71,11 @@ class Listener:
         return host, port
 
     async def accept(self) -> tuple[socket.socket, Any]:
-        """Implements `Source`."""
+        """Wait for a connection; return its socket and the address of its peer. Raises OSError."""
         return await asyncio.get_running_loop().sock_accept(self.socket)
 
     def close(self) -> None:
-        """Implements `Source`: new connections are refused."""
+        """Close the socket, so that new connections are refused."""
         self.socket.close()
 
 

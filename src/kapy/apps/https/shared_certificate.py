@@ -49,8 +49,8 @@ _log = logging.getLogger(__name__)
 class SharedCertificate:
     """A `kapy.apps.https.certificate.Certificate` of the CA in a Secret.
 
-    key: the Secret's. names: the server's DNS names and addresses. on_change: called when the
-    Secret changes.
+    key: the namespace and name of the Secret. names: the server's DNS names and addresses.
+    on_change: called when the Secret changes.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class SharedCertificate:
             self._changed.clear()
 
     async def _renew_if_due(self) -> None:
-        """One round: check the CA and the served certificate, and renew them if due."""
+        """Check the CA and the served certificate once, and renew them if due."""
         secret, now = self._secret, self._clock()
         if secret is not None and (pair := given_pair(secret)) is not None:
             due = takeover_time(secret, self._lives)
@@ -223,7 +223,9 @@ class SharedCertificate:
         self._serve_pair(await run_in_thread(make), signer.certificate)
 
     def _serve_pair(self, pair: pki.KeyPair, signer: bytes) -> None:
-        """Serve a certificate. Raises InvalidPem."""
+        """Serve a certificate from now on. signer: the certificate of the CA that issued it, b""
+        for a certificate that was put into the Secret. Raises InvalidPem.
+        """
         if pair == self._shown:
             return
         with self.reads.count():
@@ -271,15 +273,15 @@ class SharedCertificate:
         }
 
     async def replace(self, items: Sequence[Document], _version: str) -> bool:
-        """Implements `kapy.engine.reflector.Sink`."""
+        """Take the Secret from a list of a reflector (`kapy.engine.reflector.Sink`)."""
         self._on_secret(items[0] if items else None)
         return True
 
     def rewind(self) -> None:
-        """Implements `Sink`: every list is accepted."""
+        """Do nothing: `replace` accepts every list (`kapy.engine.reflector.Sink`)."""
 
     def take(self, event: Event) -> None:
-        """Implements `kapy.engine.reflector.Sink`."""
+        """Take the Secret from a watch event of a reflector (`kapy.engine.reflector.Sink`)."""
         if event.type != "BOOKMARK":
             self._on_secret(None if event.type == "DELETED" else event.document)
 

@@ -38,9 +38,10 @@ def _pod_access(runtime: Runtime) -> ControlPlaneAccess:
 class Connections:
     """The connections of a manager besides its API server, created on demand.
 
-    extension_transport: extensions. connect: workload clusters. pods: etcd and API servers of their
-    control planes. in_memory: the in-memory clusters, None for those of this process, behind
-    sockets. containers: the container engine, None for the one that the environment names.
+    extension_transport: creates the transport to runtime extensions. connect: connects to workload
+    clusters. pods: creates the access to the etcd and API server Pods of control planes. in_memory:
+    the in-memory clusters, None to create them in this process, behind sockets. containers: the
+    host of containers, None for the container engine that the environment names.
     """
 
     extension_transport: Callable[[], HookTransport]
@@ -56,8 +57,10 @@ Add = Callable[[Runtime, ControllerConfig, Connections], Mapping[str, Service]]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One manager. name: its field manager. manager: the manager whose flags it has. provider: its
-    name in clusterctl. prefix: the name prefix of its objects."""
+    """The description of one manager program. name: its field manager. manager: the manager whose
+    flags it has. provider: the name of its provider in clusterctl. prefix: the name prefix of its
+    objects. lease: the name of its Lease. add: adds its controllers.
+    """
 
     name: str
     manager: Manager

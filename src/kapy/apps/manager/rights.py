@@ -53,8 +53,9 @@ def _right_of(kind: Resource | type[Object], *verbs: str) -> Right:
 
 
 def _reconciled_rights(kind: type[Object], *verbs: str) -> Iterator[Right]:
-    """Yield the rights for objects that a controller reconciles. verbs: in addition to the usual
-    ones."""
+    """Yield the rights for objects of a kind that a controller reconciles. verbs: additional verbs,
+    besides the usual ones.
+    """
     yield _right_of(kind, *_WRITE, *verbs)
     yield _status_of(kind)
 

@@ -39,8 +39,9 @@ def path_of(operation: str, resource: Resource) -> str:
 
 
 class Webhooks(Reviews):
-    """The ASGI application. rules: those of our kinds. definition: looks up CRDs for the versions
-    of references."""
+    """The ASGI application of a manager's webhooks. rules: the admission rules of kapy's kinds.
+    definition: looks up CRDs for the versions of references.
+    """
 
     def __init__(self, rules: AdmissionRules, definition: Definition) -> None:
         self._rules = rules

@@ -35,7 +35,7 @@ from kapy.kube.patch.three_way import three_way
 
 
 class Sender:
-    """Sends writes. dry_run: "All" for requests that store nothing."""
+    """Sends writes to an API server. dry_run: "All" for requests that store nothing, else ""."""
 
     def __init__(self, transport: Transport, dry_run: str) -> None:
         self._transport = transport

@@ -23,9 +23,10 @@ class Verb(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field. path: a JSON pointer. before, after: None if there is no value.
+    """The change of one field of an object. path: the JSON pointer of the field. before, after: the
+    values of the field, None if it has none.
 
-    causes: the patch, variable or template behind it, if known.
+    causes: the patches, variables or templates that caused the change, if known.
     """
 
     path: str
@@ -36,11 +37,11 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One object that is created, changed or deleted.
+    """The creation, change or deletion of one object.
 
-    after: its new state (if created or changed). replaces: for a template, the name of the one that
-    it replaces; its fields are then the difference between both. patches: the patch of the class
-    that made each change, by path.
+    after: the new state of the object (if created or changed). replaces: for a template, the name
+    of the template that it replaces; `fields` is then the difference between both. patches: the
+    patch of the class that made each change, by path.
     """
 
     verb: Verb

@@ -21,9 +21,9 @@ class Rollout:
     """The predicted rollout of one object.
 
     creates: the number of new Machines. deletes: Machines that are deleted without a replacement.
-    steps: in words, in order. waits_for_user: OnDelete: a user must delete the old Machines.
-    by_provider: another provider decides. in_place: extension handlers that may update Machines
-    instead.
+    steps: the steps in words, in order. waits_for_user: whether a user must delete the old Machines
+    (OnDelete). by_provider: whether another provider decides about the rollout. in_place: extension
+    handlers that may update Machines instead.
     """
 
     name: Name

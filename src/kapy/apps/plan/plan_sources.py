@@ -29,7 +29,9 @@ PROVIDER_LABEL: Final = "cluster.x-k8s.io/provider"
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """Objects from files: none, or a whole management cluster (`kubectl get -o yaml`)."""
+    """A `PlanSource` with the objects of files: none, or those of a whole management cluster
+    (`kubectl get -o yaml`).
+    """
 
     documents: Sequence[Document] = ()
 

@@ -28,14 +28,14 @@ MAX_STAGES: Final = 60
 
 
 class PlanSource(Protocol):
-    """The management cluster, or files, before a change."""
+    """The source of the objects before a change: a management cluster, or files."""
 
     async def fill(self, into: Sandbox, requested: Sequence[RequestedChange]) -> None:
         """Put all objects that the changes may affect into the sandbox. Raises KapyError."""
         ...
 
     async def extensions(self) -> Sequence[Document]:
-        """The ExtensionConfigs. Raises KapyError."""
+        """Return the ExtensionConfigs. Raises KapyError."""
         ...
 
     async def admission_errors(
@@ -60,11 +60,11 @@ class Stage:
 
 @dataclass(slots=True)
 class Plan:
-    """All stages of a plan.
+    """The result of `compute_plan`: all stages of a plan.
 
-    ongoing: changes that happen anyway. problems: by name, the reason for which a Cluster or class
-    cannot reach its desired state; no object of those Clusters is changed. objects: the final
-    state.
+    ongoing: the changes that happen even without the requested ones. problems: the reason for which
+    a Cluster or class cannot reach its desired state, by name; no object of those Clusters is
+    changed. objects: the final state of all objects.
     """
 
     stages: list[Stage] = field(default_factory=list)
@@ -128,7 +128,9 @@ async def compute_plan(
 
 
 def _first_changes(plan: Plan) -> Iterator[Document]:
-    """The first stage: the requested changes, and their immediate consequences."""
+    """Yield the new states of objects in the first stage: the requested changes and their immediate
+    consequences.
+    """
     for stage in plan.stages[:1]:
         for change in stage.changes:
             if change.verb is not Verb.DELETE:

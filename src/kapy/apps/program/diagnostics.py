@@ -43,8 +43,9 @@ def _process_families() -> Iterable[Metric]:
 
 
 class Diagnostics:
-    """An ASGI application. client: sends the reviews; without it, anybody can read the metrics, and
-    nobody can change the log level.
+    """An ASGI application that serves the metrics and changes the log level of a program. client:
+    sends the reviews of the tokens and rights of callers; without it, anybody can read the metrics,
+    and nobody can change the log level.
     """
 
     def __init__(self, runtime: Runtime, client: Client | None) -> None:
@@ -54,7 +55,7 @@ class Diagnostics:
         self.ready = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
+        """Answer one request, as ASGI 3 defines."""
         if scope["type"] == "lifespan":
             await run_lifespan(receive, send)
             return

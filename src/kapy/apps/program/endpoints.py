@@ -23,8 +23,8 @@ WEBHOOK_CHECK: Final = "webhook"
 
 
 class Endpoints:
-    """An ASGI application. ready: returns what the program waits for, "" if it is ready. remarks:
-    returns other problems.
+    """The ASGI application of the health endpoints of a program. ready: returns what the program
+    waits for, "" if it is ready. remarks: returns other problems.
     """
 
     def __init__(self, ready: Message, remarks: Message = no_message) -> None:
@@ -33,7 +33,7 @@ class Endpoints:
         self._stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request, as ASGI 3 defines."""
         if scope["type"] == "lifespan":
             await run_lifespan(receive, send)
             return

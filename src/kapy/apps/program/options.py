@@ -236,10 +236,11 @@ class ProgramOptions:
 
     lease_lengths: lease duration, renew deadline and retry period; None without leader election.
     shards: the number of programs that divide the clusters among them, 0 for one program.
-    lease_namespace: "" for the default. qps, burst: rate limit of requests to the API server;
-    remote_qps, remote_burst: to each workload cluster. webhook_namespace: of the Service of
-    webhooks, "" for this Pod's. certificates: a folder that may contain tls.crt and tls.key.
-    health, diagnostics: addresses, "0" for none.
+    lease_namespace: the namespace of the Lease, "" for the default. qps, burst: the rate limit of
+    requests to the API server. remote_qps, remote_burst: the rate limit of requests to each
+    workload cluster. webhook_namespace: the namespace of the Service of webhooks, "" for that of
+    this Pod. certificates: a folder that may contain tls.crt and tls.key. health, diagnostics: the
+    addresses of these endpoints, "0" for none.
     """
 
     lease_lengths: tuple[float, float, float] | None = None

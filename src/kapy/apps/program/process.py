@@ -1,4 +1,4 @@
-"""Runs one program: connection, leader election, controllers, webhooks, endpoints."""
+"""Runs one program with its connection, leader election, controllers, webhooks and endpoints."""
 
 from __future__ import annotations
 
@@ -53,11 +53,12 @@ AddControllers = Callable[[Runtime], Mapping[str, Service]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """A program to run. name: its field manager. lease: the name of its Lease.
+    """The description of a program to run. name: the field manager of the program. lease: the name
+    of its Lease.
 
-    service, provider: select the webhook configurations that it serves. webhooks: creates the
-    webhook application, None for none. needed: the oldest supported Kubernetes version. options: of
-    the program. manager_options: of its controllers.
+    service, provider: select the webhook configurations of the program. webhooks: creates the
+    webhook application, None for none. needed: the oldest supported Kubernetes version. options:
+    the options of the program. manager_options: the options of its controllers.
     """
 
     name: str
@@ -75,8 +76,8 @@ class Process:
 async def run_process(
     process: Process, add: AddControllers, clock: Clock
 ) -> AsyncIterator[Runtime]:
-    """Run while the context is open. The context is entered when the caches start to fill; with
-    leader election, another replica may be the leader.
+    """Run a program while the context is open. The context is entered when the caches start to
+    fill; with leader election, another replica may be the leader.
 
     Raises NoAddress, InvalidFlag, KubeconfigError. LostLeadership ends the context.
     """
@@ -137,7 +138,7 @@ async def _serve_webhooks(
     runtime: Runtime,
     side_runtime: Runtime,
 ) -> Message:
-    """Serve webhooks. Returns a function that tells why they cannot be called, "" if they can."""
+    """Serve webhooks. Returns a function that returns why they cannot be called, "" if they can."""
     options = process.options
     service = Key(options.webhook_namespace or namespace_of_pod(), process.service)
     if isinstance(application, Reviews):
@@ -154,8 +155,8 @@ def _leader_gate(
 ) -> LeaderElector | Shards | None:
     """Return the leader election, or the shard membership; None for neither. Raises InvalidFlag.
 
-    It has connections of its own: a request that is sent again because it got no answer must not
-    get another kept connection to the same lost server.
+    The leader election has connections of its own: if a request gets no response, the retry must
+    not use another kept connection to the same lost server.
     """
     options = process.options
     terms = options.leader_election(
@@ -172,7 +173,9 @@ def _leader_gate(
 
 
 def _lease(process: Process) -> Key:
-    """Return the Lease: in this Pod's namespace, or in that of the kubeconfig's context."""
+    """Return the namespace and name of the Lease. The default namespace is that of this Pod, or of
+    the kubeconfig's context.
+    """
     usual = namespace_of_pod() or process.access.namespace or "default"
     return Key(process.options.lease_namespace or usual, process.lease)
 

@@ -1,4 +1,4 @@
-"""Whether a program is ready, and its problems."""
+"""The readiness of a program, and its other problems."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNREADABLE: Final = (NotFound, Forbidden)
 
 
 def no_message() -> str:
-    """Return no problem."""
+    """Return "": there is no problem."""
     return ""
 
 

@@ -34,14 +34,15 @@ async def serve_webhooks(
     side_runtime: Runtime,
     metrics: Metrics,
 ) -> AsyncIterator[Message]:
-    """Serve with an existing certificate; in a Pod without one, with a certificate of a CA that all
-    replicas share. Outside of a cluster nothing is served, because no API server would reach it.
+    """Serve webhooks while the context is open. The certificate is an existing one; in a Pod
+    without one, a CA that all replicas share issues it. Outside of a cluster nothing is served,
+    because no API server could connect.
 
-    Yields a function that tells why the webhooks cannot be called, "" if they can.
+    Yields a function that returns why the webhooks cannot be called, "" if they can.
 
-    service: the Service by which API servers call. side_runtime: runs the CA injection; it is not
-    the program's own runtime, which may wait for objects that these webhooks convert. metrics: of
-    the program, with a counter of certificate reads.
+    service: the Service to which API servers connect. side_runtime: runs the CA injection; it is
+    not the program's own runtime, which may wait for objects that these webhooks convert. metrics:
+    the metrics of the program, which get a counter of certificate reads.
     """
     folder, port = options.certificates, options.webhook_port
     if not port or not (service.namespace or options.has_certificate):

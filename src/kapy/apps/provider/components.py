@@ -44,7 +44,9 @@ from kapy.sdk.provider import Provider, Setting
 def webhooks_of(
     rules: Rulebook, prefix: str, namespace: str, selector: dict[str, str]
 ) -> list[Document]:
-    """Return the objects. selector: selects the Pods of the program."""
+    """Return the Service and the configurations of the webhooks. selector: the labels of the Pods
+    of the program.
+    """
     client = client_config(prefix, namespace)
     return [
         webhook_service(prefix, namespace, selector),
@@ -75,18 +77,20 @@ def components_of(provider: Provider, version: str, image: str = "") -> list[Doc
 
 
 def prefix_of(provider: Provider) -> str:
-    """Return the prefix of the names of its objects; infrastructure providers omit their type."""
+    """Return the prefix of the names of a provider's objects; infrastructure providers omit their
+    type.
+    """
     name, of_type = provider.name, provider.type
     return name if of_type == "infrastructure" else f"{name}-{of_type}"
 
 
 def namespace_of(provider: Provider) -> str:
-    """Return the default namespace of its installation."""
+    """Return the default namespace of a provider."""
     return f"{prefix_of(provider)}-system"
 
 
 def lease_of(provider: Provider) -> str:
-    """Return the name of the leader election Lease."""
+    """Return the name of a provider's Lease for leader election."""
     return f"{provider.label}-leader-election"
 
 

@@ -49,9 +49,10 @@ _LOOPBACK: Final = "127.0.0.1"
 class StandaloneOptions:
     """The options of a provider that runs alone.
 
-    access: the server. options: how it runs; manager_options: what its controllers look at.
-    skipped_migration_phases: of the migration of its objects. install: put kinds and webhooks into
-    the server; development_port: of these webhooks, 0 for any that is free.
+    access: the access to the API server. options: the options of the program. manager_options: the
+    options of its controllers. skipped_migration_phases: the skipped phases of the migration of its
+    objects. install: whether the kinds and webhooks are installed in the API server first.
+    development_port: the port of these webhooks, 0 for any free port.
     """
 
     access: Kubeconfig
@@ -66,7 +67,8 @@ class StandaloneOptions:
 async def run_standalone(
     provider: Provider, standalone: StandaloneOptions, clock: Clock
 ) -> AsyncIterator[Runtime]:
-    """Run while the context is open. The context is entered when the caches start to fill.
+    """Run a provider while the context is open. The context is entered when the caches start to
+    fill.
 
     Raises MissingKinds, CannotAdd, NoAddress, InvalidFlag, Unreachable and errors of the API
     server.

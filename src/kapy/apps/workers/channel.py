@@ -73,10 +73,10 @@ _decode_notice: Final = msgspec.json.Decoder(_Notice).decode
 
 
 class Connection(Protocol):
-    """Carries frames: `kapy._aio.frames`, or a pair in one process."""
+    """A connection that carries frames: one of `kapy._aio.frames`, or a pair in one process."""
 
     def send(self, kind: int, number: int, payload: bytes) -> None:
-        """Send a frame."""
+        """Send a frame to the peer."""
 
     async def drain(self) -> None:
         """Wait until the peer reads."""
@@ -86,7 +86,7 @@ class Connection(Protocol):
 
 
 class Channel:
-    """One end.
+    """One end of the connection between a plane and one of its processes.
 
     answer: answers the peer's requests. notice: receives the peer's notices by name. `connection`
     is set once the frames can flow. closed: set when the connection has ended.
@@ -154,7 +154,7 @@ class Channel:
         return send
 
     def end(self) -> None:
-        """End the connection."""
+        """Close the connection to the peer."""
         connection = self.connection
         if connection is not None:
             connection.close()
@@ -211,7 +211,7 @@ class Channel:
         self._notice(notice.name, notice.value)
 
     def lose(self) -> None:
-        """Handle the end of the connection: what was asked has no answer."""
+        """Handle the end of the connection: pending requests fail, and watches end."""
         if self.closed.is_set():
             return
         self.connection = None
@@ -278,7 +278,9 @@ class Channel:
 
 
 class EventBody:
-    """The events of a watch. hang_up: tells the peer that nobody reads any more."""
+    """The events of a watch that the peer sends. hang_up: tells the peer that nobody reads any
+    more.
+    """
 
     def __init__(self, hang_up: Callable[[], None]) -> None:
         self._hang_up = hang_up
@@ -288,12 +290,12 @@ class EventBody:
         self._ended = False
 
     def feed(self, chunk: bytes) -> None:
-        """Take events from the peer: JSON, one a line."""
+        """Add events from the peer, which are lines of JSON."""
         self._chunks.append(chunk)
         self._wake()
 
     def end(self) -> None:
-        """Take the end of the watch."""
+        """Handle the end of the watch, which the peer has sent."""
         self._ended = True
         self._wake()
 
@@ -317,7 +319,7 @@ class EventBody:
         return event
 
     async def aclose(self) -> None:
-        """End the watch."""
+        """End the watch, and tell the peer."""
         self._ended = True
         self._chunks.clear()
         self._lines.clear()

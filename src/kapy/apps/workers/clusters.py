@@ -22,8 +22,8 @@ from kapy.remote.cluster_cache import Dial
 
 
 class _Access(msgspec.Struct, array_like=True):
-    """The address of a simulated cluster, and the identity of the caller. node: of an etcd member,
-    "" for the API server.
+    """The address of a simulated cluster, and the credentials of the caller. node: the Node of an
+    etcd member, "" for the API server.
     """
 
     server: str
@@ -68,7 +68,7 @@ class RemoteClusters:
         self._servers: set[str] = set()
 
     def learn_server(self, url: str, *, exists: bool) -> None:
-        """Take the URL of a simulated cluster that was created or deleted."""
+        """Record the URL of a simulated cluster that was created or deleted."""
         if exists:
             self._servers.add(url)
         else:
@@ -132,7 +132,9 @@ class DialedClusters:
         self._number = 0
 
     def dial(self, request: Request) -> Reply:
-        """Connect. Raises Unreachable and Unauthorized."""
+        """Connect to a simulated cluster; reply with the handle of the connection. Raises
+        Unreachable and Unauthorized.
+        """
         access = _access_of(request)
         if access.node:
             way = self._clusters.etcd_dial(Key("", ""), access.kubeconfig, access.node)

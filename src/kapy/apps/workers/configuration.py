@@ -109,7 +109,7 @@ def encode(config: WorkerConfig) -> bytes:
 
 
 def decode(encoded: bytes) -> WorkerConfig:
-    """Decode a configuration."""
+    """Decode the configuration of a worker."""
     return msgspec.json.decode(encoded, type=WorkerConfig, dec_hook=_from_text)
 
 

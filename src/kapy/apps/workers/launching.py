@@ -15,24 +15,24 @@ COMMAND: Final = (sys.executable, "-m", "kapy.cli.worker")
 
 
 class Launched(Protocol):
-    """A worker that was started."""
+    """A worker process that was started."""
 
     async def wait(self) -> int:
         """Wait for its end; return the exit code, or the negative number of a signal."""
 
     async def stop(self) -> None:
-        """End it."""
+        """Stop the worker process."""
 
 
 class Launch(Protocol):
-    """Starts a worker."""
+    """A function that starts a worker process."""
 
     async def __call__(self, channel: Channel) -> Launched:
         """Start a worker at the other end of a channel. Raises OSError."""
 
 
 async def launch_process(channel: Channel) -> Launched:
-    """Start a worker. Raises OSError."""
+    """Start a worker process at the other end of a channel. Raises OSError."""
     process, channel.connection = await start_connected(COMMAND, channel.receive, channel.lose)
     return process
 

@@ -52,10 +52,10 @@ log = logging.getLogger(__name__)
 class PoolSettings:
     """The settings that the workers of a plane share.
 
-    api: the API server with the rights of controllers. leases: a client that may write Leases.
-    clusters, published, cluster_cache: how the plane reaches workload clusters. configurations: of
-    the workers. hooks: calls runtime extensions, None if they are not called. launch: starts
-    a worker.
+    api: sends requests to the API server with the rights of controllers. leases: a client that may
+    write Leases. clusters, published, cluster_cache: the ways in which the plane reaches workload
+    clusters. configurations: one configuration for each worker. hooks: calls runtime extensions,
+    None if they are not called. launch: starts a worker.
     """
 
     api: Transport
@@ -71,7 +71,8 @@ class PoolSettings:
 
 
 class Workers:
-    """All workers of a plane. changed: called when the record of one of them has changed."""
+    """All worker processes of a plane. changed: callbacks for a change of the record of a worker.
+    """
 
     def __init__(self, settings: PoolSettings) -> None:
         self._workers = [
@@ -99,7 +100,9 @@ class Workers:
 
 
 class _Worker:
-    """One worker. channel: the connection to it, None while it does not run."""
+    """A worker process of a plane, which is started again when it ends. channel: the connection to
+    the process, None while it does not run.
+    """
 
     def __init__(
         self, config: WorkerConfig, settings: PoolSettings, report: Callable[[], None]
@@ -167,8 +170,8 @@ class _Worker:
         return code, was_ready
 
     def _send_addresses(self, channel: Channel) -> Sequence[Callable[[], None]]:
-        """Tell the worker how workload clusters are reached, now and later; return functions that
-        end that.
+        """Send the worker the addresses of workload clusters, and their later changes; return
+        functions that end the subscriptions.
         """
         settings = self._settings
         return (

@@ -68,8 +68,8 @@ class ApiServer:
 
 
 class Worker:
-    """One worker. shards, runtime: its share of the clusters and its controllers, None before the
-    start.
+    """The program of one worker process. shards: its share of the clusters. runtime: the runtime of
+    its controllers. Both are None before the start.
     """
 
     def __init__(self) -> None:
@@ -121,7 +121,9 @@ class Worker:
     def build(
         self, config: WorkerConfig, clock: Clock, random: Random
     ) -> tuple[Runtime, dict[str, Service]]:
-        """Return the controllers of this worker, and what is to be run beside them."""
+        """Return the runtime with the controllers of this worker, and the services to run beside
+        it, by name.
+        """
         server, options = ApiServer(self.channel), config.controllers
         terms = worker_terms(config.slot, os.getpid())
         shards = self.shards = shards_of(

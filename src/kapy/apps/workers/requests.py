@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class WorkerRequests:
-    """Answers requests. api: the API server with the rights of controllers. hooks: calls runtime
-    extensions, None if they are not called.
+    """Answers the requests of one worker. api: sends requests to the API server with the rights of
+    controllers. hooks: calls runtime extensions, None if they are not called.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class WorkerRequests:
         self._hooks = hooks
 
     async def answer(self, target: str, request: Request) -> Reply:
-        """Answer one request. Raises Unreachable and ApiError."""
+        """Answer one request of the worker. Raises Unreachable and ApiError."""
         if target == API:
             return await self._api(request)
         if target.startswith(DIALED):

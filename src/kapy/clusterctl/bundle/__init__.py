@@ -34,7 +34,9 @@ class Release:
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle. images: their sorted names, with digests (`name:tag@sha256:…`) if known."""
+    """The content of a bundle: releases of providers, and names of images. images: the sorted
+    names, with digests (`name:tag@sha256:…`) if known.
+    """
 
     releases: tuple[Release, ...]
     images: tuple[str, ...]

@@ -14,8 +14,9 @@ CHOICES: Final[tuple[Choice, ...]] = ("auto", "cert-manager", "kapy")
 
 
 async def issuer(client: Client, config: Config, choice: Choice) -> Issuer:
-    """The issuer. `auto` means cert-manager if it is installed or provisioned externally, else
-    kapy."""
+    """Return the issuer for a choice of the user. `auto` means cert-manager if it is installed or
+    provisioned externally, else kapy.
+    """
     if choice != "auto":
         return choice
     if config.cert_manager.externally_provisioned or await is_there(client):

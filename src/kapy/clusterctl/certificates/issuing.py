@@ -30,8 +30,10 @@ _CERTIFICATE, _KEY, _CA, _PREVIOUS = "tls.crt", "tls.key", "ca.crt", "previous.c
 
 @dataclass
 class IssuedSecrets:
-    """Issued certificates. secrets: Secrets to write. bundles: CA bundles (PEM) by namespace and
-    name of the Certificate; by_secret: the same by the Secret's key."""
+    """The result of issuing certificates. secrets: the Secrets to write. bundles: CA bundles (PEM)
+    by namespace and name of the Certificate. by_secret: CA bundles by namespace and name of the
+    Secret.
+    """
 
     secrets: list[Document] = field(default_factory=list)
     bundles: dict[Key, bytes] = field(default_factory=dict)

@@ -15,7 +15,9 @@ from kapy.kube.pki import facts
 
 @dataclass(frozen=True)
 class CertificateRecord:
-    """A certificate. secret: its location. due: the next renewal reissues it."""
+    """A certificate that kapy issued. secret: the namespace and name of its Secret. due: whether
+    the next renewal reissues it.
+    """
 
     provider: str
     secret: Key

@@ -33,9 +33,9 @@ _REMEDY: Final = "install cert-manager and choose it with --certificates=cert-ma
 class CertificateRequest:
     """A requested certificate.
 
-    name: of the Certificate. secret: name of the Secret with the certificate. authority: name of
-    the Secret with the signing CA (the same for a self-signed certificate). seconds: its validity,
-    0 if not set.
+    name: the name of the Certificate. secret: the name of the Secret with the certificate.
+    authority: the name of the Secret with the signing CA (the same for a self-signed certificate).
+    seconds: the validity of the certificate, 0 if not set.
     """
 
     namespace: str
@@ -51,7 +51,7 @@ class CertificateRequest:
 
     @property
     def is_authority(self) -> bool:
-        """Whether it is a CA certificate."""
+        """Return whether the requested certificate is that of a CA."""
         return self.secret == self.authority
 
     def document(self) -> Document:

@@ -40,7 +40,7 @@ def load(path: str | None, environ: Mapping[str, str]) -> Config:
 
 
 class Config:
-    """The configuration.
+    """The clusterctl configuration, from a file and the environment.
 
     variables: the values for templates and components. tell: receives log messages with their level
     (upstream's levels of verbosity).

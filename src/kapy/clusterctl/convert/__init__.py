@@ -29,7 +29,9 @@ class CannotConvert(ClusterctlError):
 
 @dataclass(frozen=True)
 class Converted:
-    """A converted file. text: all documents. losses: content that upstream's command drops."""
+    """A converted file. text: all documents as YAML. losses: the content that upstream's command
+    drops.
+    """
 
     text: str
     converted: int

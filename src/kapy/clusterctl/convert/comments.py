@@ -20,7 +20,9 @@ _END: Final[Path] = ("\0",)
 
 @dataclass(frozen=True, slots=True)
 class _Comment:
-    """A comment of a YAML file. line: from 0. trailing: its line has other content."""
+    """A comment of a YAML file. line: the number of its line, from 0. trailing: whether the line
+    has other content.
+    """
 
     line: int
     text: str
@@ -83,7 +85,9 @@ def comments_of(text: str) -> Comments:
 
 
 def _comments(text: str) -> Iterator[_Comment]:
-    """Find comments: a # between two YAML tokens, or after the `|` of a block scalar."""
+    """Find the comments of a YAML text: each # between two tokens, or after the `|` of a block
+    scalar.
+    """
     end = 0
     for token in yaml.scan(text, Loader=yaml.CSafeLoader):
         start = token.start_mark.index

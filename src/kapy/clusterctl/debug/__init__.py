@@ -69,7 +69,9 @@ class CollectResult:
 async def collect(
     client: Client, key: Key, file: BinaryIO, options: CollectOptions
 ) -> CollectResult:
-    """Write the archive. Raises NoSuchCluster, and ApiErrors if nothing can be read at all."""
+    """Write an archive about a Cluster to a file. Raises NoSuchCluster, and ApiErrors if nothing
+    can be read at all.
+    """
     try:
         cluster = await client.get(Cluster.RESOURCE, key)
     except NotFound:

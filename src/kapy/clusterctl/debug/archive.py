@@ -47,16 +47,16 @@ class Archive:
         self._tar.close()
 
     async def document(self, name: str, document: Document | Mapping[str, Any]) -> None:
-        """Add a document as YAML."""
+        """Add a document to the archive as a YAML file, without secrets."""
         clean = await asyncio.to_thread(self.redactor.document, dict(document))
         await self._add(name, await asyncio.to_thread(dump, clean))
 
     async def text(self, name: str, text: str) -> None:
-        """Add a text."""
+        """Add a text file to the archive, without secrets."""
         await self._add(name, await asyncio.to_thread(self.redactor.text, text))
 
     async def log(self, name: str, pieces: AsyncIterator[bytes]) -> None:
-        """Add the end of a log. If reading fails, the part read so far is kept."""
+        """Add the end of a log to the archive. If reading fails, the part read so far is kept."""
         tail = bytearray()
         is_cut = False
         try:

@@ -85,7 +85,9 @@ _DER: Final = b"\x30"
 
 
 class Redactor:
-    """Replaces secrets. Learned values are removed from all later input."""
+    """Replaces the secrets in documents, logs and texts. The values of known Secrets are removed
+    from all later input.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, None] = {}

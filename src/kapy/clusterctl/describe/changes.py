@@ -43,7 +43,7 @@ async def follow(
 ) -> None:
     """Set `on_change` whenever an object of the cluster changes; runs until it is cancelled.
 
-    resources: from `resources_of`. Objects without the cluster's label are ignored.
+    resources: the result of `resources_of`. Objects without the cluster's label are ignored.
     """
     sink = _ChangeSink(on_change)
     random = Random()

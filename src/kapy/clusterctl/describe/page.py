@@ -20,7 +20,7 @@ td{padding:.1em .8em .1em 0;vertical-align:top;white-space:pre-wrap}
 
 
 def page(root: Node, *, now: datetime) -> str:
-    """The whole page: a collapsible tree of objects with their conditions."""
+    """Return an HTML page with a collapsible tree of objects and their conditions."""
     title = escape(f"{root.kind} {root.name}")
     parts = [
         "<!doctype html>",

@@ -36,7 +36,7 @@ class Source(Protocol):
     """Reads the objects of a management cluster for a tree."""
 
     async def get(self, resource: Resource, key: Key) -> Document:
-        """One object. Raises NotFound."""
+        """Return one object. Raises NotFound."""
         ...
 
     async def of_cluster(self, resource: Resource, cluster: Key) -> Sequence[Document]:

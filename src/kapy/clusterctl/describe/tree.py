@@ -28,7 +28,7 @@ class Group:
     up_to_date: int = 0
 
     def add(self, document: Document) -> None:
-        """Take in one more machine."""
+        """Add a machine to the group."""
         insort(self.items, document["metadata"]["name"])
         self.count(document)
 

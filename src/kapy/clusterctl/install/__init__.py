@@ -31,9 +31,11 @@ from kapy.kube.errors import ApiError, Unreachable
 
 @dataclass(frozen=True)
 class InstallOptions:
-    """Options of an installation. wait: seconds for each Deployment, None not to wait. validate:
-    refuse providers that would not work. certificates: the issuer of webhook certificates. prepare:
-    called with the components when all checks have passed and nothing is written yet."""
+    """The options of an installation. wait: the maximum seconds to wait for each Deployment, None
+    not to wait. validate: whether providers that would not work are refused. certificates: the
+    issuer of webhook certificates. prepare: called with the components after all checks have passed
+    and before anything is written.
+    """
 
     wait: float | None = None
     validate: bool = True

@@ -75,7 +75,9 @@ async def _install(
     now: datetime,
     progress: Progress,
 ) -> None:
-    """Install the providers. recorded: receives those that the inventory records."""
+    """Install the components of providers. recorded: a list that receives the components of each
+    provider that the inventory records.
+    """
     inventory = Inventory(client, reached=True)
     unrecorded = []
     for components in to_install:

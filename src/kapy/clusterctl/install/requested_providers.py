@@ -21,8 +21,10 @@ _DEFAULT_PROVIDERS: Final = {
 
 @dataclass(frozen=True)
 class RequestedProviders:
-    """Providers to install. names: `aws` or `aws:v2.11.0`, by type. target_namespace: for all of
-    them. namespaces: for single providers, by label."""
+    """The providers that a user wants to install. names: names such as `aws` or `aws:v2.11.0`, by
+    type. target_namespace: the namespace for all providers. namespaces: the namespaces of single
+    providers, by label.
+    """
 
     names: Mapping[ProviderType, Sequence[str]] = field(default_factory=dict)
     target_namespace: str = ""
@@ -46,7 +48,7 @@ class RequestedProviders:
         return [item for item in self.names.get(of_type, ()) if item]
 
     def references(self) -> Iterator[tuple[ProviderType, str, Reference]]:
-        """Each provider: its type, the original text, and the parsed reference.
+        """Yield each requested provider: its type, the original text, and the parsed reference.
 
         Raises ConfigError.
         """

@@ -61,7 +61,9 @@ class ObjectCopier:
         self._namespaces: set[str] = set()
 
     async def run(self, plan: Plan) -> None:
-        """Write a plan. It can be repeated. Raises MoveError, ApiErrors and Unreachable."""
+        """Write the objects of a plan. This can be repeated. Raises MoveError, ApiErrors and
+        Unreachable.
+        """
         self._found = dict(await existing_objects(self._client, plan.objects.values()))
         for group in plan.groups():
             await self.write(group)

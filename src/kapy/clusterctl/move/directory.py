@@ -60,7 +60,7 @@ class SaveOperation:
         self._tell = log
 
     async def run(self) -> None:
-        """Write all files. After any failure, the Clusters are resumed."""
+        """Write all objects to files. After any failure, the Clusters are resumed."""
         if self._journal.state.turned_back:
             await self.roll_back()
             return

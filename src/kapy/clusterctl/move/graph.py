@@ -75,14 +75,14 @@ class Node:
 
     @property
     def moves(self) -> bool:
-        """Whether the rules select it for the move."""
+        """Return whether the rules select the object for the move."""
         return (
             bool(self.roots) or self._has_label(MOVE) or (self.kind is not None and self.kind.moves)
         )
 
     @property
     def hierarchy(self) -> bool:
-        """Whether it is moved together with everything below it."""
+        """Return whether the object is moved together with everything below it."""
         return self._has_label(MOVE_HIERARCHY) or (self.kind is not None and self.kind.hierarchy)
 
     def _has_label(self, label: str) -> bool:
@@ -135,11 +135,11 @@ class Graph:
                 _spread_cluster(node)
 
     def of(self, group_kind: GroupKind) -> Iterator[Node]:
-        """The found objects of a kind."""
+        """Return the nodes of the found objects of a kind."""
         return (node for node in self.existing_nodes() if node.ref.group_kind == group_kind)
 
     def existing_nodes(self) -> Iterator[Node]:
-        """All found objects."""
+        """Return the nodes of all found objects."""
         return (node for node in self.nodes.values() if node.document is not None)
 
     def keep(self, node: Node) -> None:

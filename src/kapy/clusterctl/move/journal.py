@@ -50,7 +50,7 @@ class Place(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class MoveStarted(msgspec.Struct, frozen=True, tag="begun", omit_defaults=True):
-    """A move begins."""
+    """The first entry of a journal: the move and its two sides."""
 
     id: str
     mode: Mode
@@ -61,40 +61,44 @@ class MoveStarted(msgspec.Struct, frozen=True, tag="begun", omit_defaults=True):
 
 
 class PauseStarted(msgspec.Struct, frozen=True, tag="pausing"):
-    """Clusters and ClusterClasses of the source that the move is about to pause."""
+    """An entry of a journal: Clusters and ClusterClasses of the source that the move is about to
+    pause.
+    """
 
     refs: tuple[Ref, ...]
 
 
 class ObjectsKnown(msgspec.Struct, frozen=True, tag="known"):
-    """The UIDs of all objects that the target had before the move."""
+    """An entry of a journal: the UIDs of all objects that the target had before the move."""
 
     uids: tuple[str, ...]
 
 
 class PlanStarted(msgspec.Struct, frozen=True, tag="planning"):
-    """A new plan with the given number of lines follows; it replaces an earlier one."""
+    """An entry of a journal: a new plan with the given number of objects follows; it replaces an
+    earlier one.
+    """
 
     leg: Leg
     objects: int
 
 
 class PlannedObject(msgspec.Struct, frozen=True, tag="object"):
-    """One object of a plan."""
+    """An entry of a journal: one object of a plan."""
 
     leg: Leg
     object: PlannedMove
 
 
 class PriorState(msgspec.Struct, frozen=True, tag="prior"):
-    """The target's object of a name before its update."""
+    """An entry of a journal: an object of the target before its update."""
 
     ref: Ref
     document: Document
 
 
 class ObjectCreated(msgspec.Struct, frozen=True, tag="made"):
-    """Objects that the move created in the target, with their UIDs."""
+    """An entry of a journal: objects that the move created in the target, with their UIDs."""
 
     uids: tuple[tuple[Ref, str], ...]
 
@@ -138,8 +142,8 @@ _ENCODER: Final = msgspec.json.Encoder()
 class State:
     """The progress of a move.
 
-    known_uids: those that the target had before, None until they were read. everything: all objects
-    that were ever planned for the target, in their last planned state.
+    known_uids: the UIDs of the objects that the target had before, None until they were read.
+    everything: all objects that were ever planned for the target, in their last planned state.
     """
 
     begun: MoveStarted
@@ -170,7 +174,7 @@ class Journal:
 
     @classmethod
     def new(cls, path: Path, start: MoveStarted) -> Journal:
-        """Create a journal. Raises MoveError."""
+        """Create the journal of a new move. Raises MoveError."""
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
@@ -212,7 +216,7 @@ class Journal:
         return f"kapy-move-{self.state.begun.id}"
 
     def plan(self, leg: Leg, plan: Plan) -> None:
-        """Record a plan."""
+        """Record a plan in the journal."""
         objects = list(plan.objects.values())
         self.write(
             PlanStarted(leg, len(objects)), *(PlannedObject(leg, planned) for planned in objects)

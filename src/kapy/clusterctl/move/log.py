@@ -17,4 +17,4 @@ class Log(Protocol):
 
 
 def no_log(level: int, message: str, /, **values: Any) -> None:
-    """A log that drops all messages."""
+    """Drop a log message."""

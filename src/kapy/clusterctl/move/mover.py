@@ -44,8 +44,9 @@ MAX_ROUNDS: Final = 5
 
 
 class Mover:
-    """One move. source, target: clients with administrator rights for the two management
-    clusters."""
+    """Carries out one move. source, target: clients with administrator rights for the two
+    management clusters.
+    """
 
     def __init__(self, source: Client, target: Client, journal: Journal, log: Log) -> None:
         self._source = source

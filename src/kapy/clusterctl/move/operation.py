@@ -31,7 +31,7 @@ class Operation(Protocol):
     repeated after that."""
 
     async def run(self) -> None:
-        """Do the remaining steps."""
+        """Do the remaining steps of the move."""
         ...
 
     async def roll_back(self) -> None:
@@ -40,13 +40,17 @@ class Operation(Protocol):
 
 
 async def check_server(client: Client) -> str:
-    """The identity of a cluster. Raises InventoryError unless Cluster API is installed there."""
+    """Return the identity of a cluster. Raises InventoryError unless Cluster API is installed
+    there.
+    """
     await Inventory(client).check_contract()
     return await identity(client)
 
 
 def move_start(mode: Mode, namespace: str, source: Place, target: Place) -> MoveStarted:
-    """Begin a new move. Raises MoveError if both sides are the same cluster."""
+    """Return the first journal entry of a new move. Raises MoveError if both sides are the same
+    cluster.
+    """
     if source.identity and source.identity == target.identity:
         raise MoveError(
             "the source and the target are the same cluster; --to-kubeconfig names the one that "

@@ -1,5 +1,6 @@
-"""Removes objects: from the source when the target has everything, or from the target in a
-rollback."""
+"""Removes objects of a move: from the source when the target has everything, or from the target in
+a rollback.
+"""
 
 from __future__ import annotations
 

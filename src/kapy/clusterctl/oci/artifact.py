@@ -27,7 +27,7 @@ def digest_of(content: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """A manifest's description of a blob. size: in bytes."""
+    """The description of a blob in a manifest. size: the size in bytes."""
 
     media_type: str
     digest: str
@@ -35,7 +35,7 @@ class Descriptor:
     annotations: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
-        """The JSON form."""
+        """Return the JSON form of the descriptor."""
         fields = {"mediaType": self.media_type, "digest": self.digest, "size": self.size}
         return fields | ({"annotations": dict(self.annotations)} if self.annotations else {})
 

@@ -67,7 +67,7 @@ class Layout:
     """The content of a layout file; every blob's digest is checked when it is read."""
 
     def __init__(self, path: Path) -> None:
-        """Raises BundleError."""
+        """Read a layout file. Raises BundleError."""
         self._path = path
         self._members = _members(path)
         if self._members.get(_MARK) is None:

@@ -67,7 +67,7 @@ class Registry:
         return answer.body
 
     async def tags(self) -> list[str]:
-        """All tags. Raises RepositoryError."""
+        """Return all tags of the repository. Raises RepositoryError."""
         result: list[str] = []
         url = f"{self.place}/tags/list?n=1000"
         for _ in pages(self.place):

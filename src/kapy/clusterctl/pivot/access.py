@@ -18,10 +18,10 @@ from kapy.kube import Key
 
 
 async def kubeconfig_file(source: Client, cluster: Key, folder: Path, consoles: Consoles) -> Path:
-    """The file with the current kubeconfig of a cluster, or the last known one. Raises
-    MoveError.
+    """Return the path of a file with the current kubeconfig of a cluster, or with the last known
+    one. Raises MoveError.
 
-    consoles: of machines, which know how the cluster is reached from here.
+    consoles: the consoles of machines, which know how to reach the cluster from here.
     """
     plane = (await identity(source))[:8] or "plane"
     path = folder / f"{plane}-{cluster.namespace}-{cluster.name}.kubeconfig"

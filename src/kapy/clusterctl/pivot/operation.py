@@ -47,7 +47,9 @@ _RESUME_HINT: Final = "run the same command again: it goes on where this one end
 
 @dataclass(frozen=True)
 class Side:
-    """One management cluster. kubeconfig, context: the access for later commands."""
+    """One management cluster of a pivot. kubeconfig, context: the kubeconfig file and the context
+    for later commands.
+    """
 
     client: Client
     kubeconfig: str = ""

@@ -14,8 +14,10 @@ from kapy.kube.version import InvalidVersion, Version, parse_tolerant
 
 @dataclass(frozen=True)
 class RequiredProviders:
-    """The providers of a pivot. missing: to install. there: those of the target, with its version.
-    unused: built-in providers of the source plane that no object of it needs."""
+    """The providers of a pivot. missing: providers to install in the target. there: providers of
+    the target, with the version there. unused: built-in providers of the source plane that no
+    object of it needs.
+    """
 
     missing: tuple[Installed, ...]
     there: tuple[Installed, ...]

@@ -50,8 +50,9 @@ class Cache:
         return result
 
     async def once(self, key: Key, ask: Callable[[], Awaitable[T]]) -> T:
-        """An answer that may change, such as a list of versions: it is only cached in this
-        process."""
+        """Return a value that may change, such as a list of versions. `ask` gets it once in this
+        process, and no file caches it.
+        """
         async with self._locks[key]:
             if key not in self._answers:
                 self._answers[key] = await ask()

@@ -41,7 +41,9 @@ _FORM: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """Base URLs. proxies: Go module proxies in the order in which they are tried."""
+    """The base URLs of GitHub and of Go module proxies. proxies: the Go module proxies, in the
+    order in which they are tried.
+    """
 
     github: str = "https://github.com"
     api: str = "https://api.github.com"
@@ -50,7 +52,9 @@ class Hosts:
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file of a release. size: in bytes. digest: `sha256:…`, "" for those of older releases."""
+    """A file of a release. size: the size in bytes. digest: `sha256:…`, "" for a file of an older
+    release.
+    """
 
     number: int
     size: int

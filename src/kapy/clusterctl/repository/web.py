@@ -48,7 +48,7 @@ class HttpResponse:
     body: bytes
 
     def json(self) -> Any:
-        """The body's value. Raises ServerUnreached."""
+        """Return the value of the JSON in the body. Raises ServerUnreached."""
         if len(self.body) > MAX_JSON_BYTES:
             raise ServerUnreached(
                 f"{self.url} answered with more than {MAX_JSON_BYTES} bytes of JSON"
@@ -62,7 +62,7 @@ class HttpResponse:
             ) from None
 
     def file(self) -> bytes:
-        """The body as a release file. Raises ServerUnreached for a web page."""
+        """Return the body as a release file. Raises ServerUnreached for a web page."""
         if self.headers.get("content-type", "").startswith("text/html"):
             raise ServerUnreached(
                 f"{self.url} answered with a web page and not with the file: is there a proxy or a "
@@ -72,19 +72,19 @@ class HttpResponse:
 
 
 class WebClient:
-    """Sends requests. pauses: seconds before each retry."""
+    """Sends HTTP requests, and retries them. pauses: the seconds before each retry."""
 
     def __init__(self, pauses: Sequence[float] = PAUSES) -> None:
         self._pauses = pauses
 
     async def get(self, url: str, headers: Mapping[str, str] | None = None) -> HttpResponse:
-        """The answer to a GET, with any status. Raises ServerUnreached."""
+        """Return the response to a GET, with any status. Raises ServerUnreached."""
         return await self.ask("GET", url, headers or {})
 
     async def ask(
         self, method: str, url: str, headers: Mapping[str, str], data: bytes | None = None
     ) -> HttpResponse:
-        """The answer to an idempotent request, with retries. Raises ServerUnreached."""
+        """Return the response to an idempotent request, with retries. Raises ServerUnreached."""
         for pause in self._pauses:
             try:
                 answer = await _answer(method, url, headers, data)
@@ -105,8 +105,8 @@ def pages(place: str) -> Iterator[int]:
 
 @contextmanager
 def documented_errors(answer: HttpResponse) -> Iterator[None]:
-    """Run code that reads an answer's JSON. Raises ServerUnreached if it does not have the
-    documented shape.
+    """Turn errors of the context, which reads the JSON of a response, into ServerUnreached: the
+    JSON does not have the documented shape.
     """
     try:
         yield

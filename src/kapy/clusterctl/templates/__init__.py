@@ -15,8 +15,9 @@ from kapy.kube import Document
 
 
 class Template(NamedTuple):
-    """A cluster template. variables: the default of each, None if it must be set. objects: in file
-    order."""
+    """A cluster template. variables: the default of each variable, None if it must be set. objects:
+    the objects in file order.
+    """
 
     variables: Mapping[str, str | None]
     objects: tuple[Document, ...]

@@ -68,7 +68,7 @@ class Schemas:
         self.components: dict[str, Document] = {}
 
     def add(self, component: str, kind: type[Struct]) -> None:
-        """Add a Struct under a name, with its parts."""
+        """Add the schema of a Struct under a name, and the schemas of the Structs in it."""
         if component in self.components:
             return
         if component in MACHINERY:
@@ -181,7 +181,9 @@ def _fields(component: str, kind: type[Struct]) -> list[_Field]:
 
 
 def _field(component: str, info: inspect.Field, *, zeros: bool) -> _Field:
-    """Return a field. zeros: whether required fields are written even if they are zero."""
+    """Return a field of a component. zeros: whether required fields are written even if they are
+    zero.
+    """
     rules: Document = {}
     of = info.type
     if isinstance(of, inspect.Metadata):

@@ -24,7 +24,9 @@ class NoAddress(KapyError):
 
 
 class Addresses:
-    """The addresses of Pods by their uids. folder: of the agent."""
+    """The addresses of Pods by their UIDs. folder: the folder of the agent, which has a file with
+    the addresses.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

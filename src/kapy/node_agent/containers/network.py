@@ -53,7 +53,7 @@ def read_used(folder: Path) -> Used | None:
 
 
 def write_used(folder: Path, used: Used) -> None:
-    """Keep which engine is used. Raises OSError."""
+    """Write a file that records the container engine and the port in use. Raises OSError."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = folder / f"{NAME}.new"
     fresh.write_bytes(msgspec.json.encode(asdict(used)))
@@ -61,8 +61,9 @@ def write_used(folder: Path, used: Used) -> None:
 
 
 def network_config(plane: Path, subnet: IPv4Network | None = None) -> dict[str, Any]:
-    """The configuration of a plane's network. subnet: its own, None for one that the engine
-    chooses."""
+    """Return the configuration of a plane's network. subnet: the subnet of the network, None for
+    one that the engine chooses.
+    """
     bridge = {"com.docker.network.bridge.name": network_name(plane)}
     result: dict[str, Any] = {"Driver": "bridge", "Labels": {PLANE: str(plane)}, "Options": bridge}
     if subnet is not None:
@@ -74,8 +75,9 @@ def network_config(plane: Path, subnet: IPv4Network | None = None) -> dict[str, 
 
 
 class PlaneNetwork:
-    """The network of a plane. plane, agent: their folders. listen: makes the API server listen in
-    it."""
+    """The container network of a plane. plane, agent: the folders of the plane and its agent.
+    listen: makes the API server listen in the network.
+    """
 
     def __init__(self, plane: Path, agent: Path, listen: Listen) -> None:
         self.name: str = network_name(plane)

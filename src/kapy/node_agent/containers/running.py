@@ -24,10 +24,11 @@ _TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:
 
 
 class RunningContainer:
-    """A `Running` of a container.
+    """A container of an engine, as a `Running`.
 
-    image: the running image, by digest if it has one. address: the Pod's. outdated: returns why the
-    container must be restarted, "" if it need not. on_gone: called when it has ended.
+    image: the running image, by digest if it has one. address: the address of the Pod. outdated:
+    returns why the container must be restarted, "" if it need not. on_gone: called when the
+    container has ended.
     """
 
     def __init__(

@@ -110,7 +110,7 @@ class Containers:
 
     @property
     def engine(self) -> Engine:
-        """The engine. Raises EngineUnreachable."""
+        """Return the container engine. Raises EngineUnreachable."""
         if self._engine is None:
             self._engine = self._open()
         return self._engine

@@ -40,7 +40,8 @@ def fitting_subnets(
     preferred: IPv4Network, taken: Iterable[IPv4Network], start: int
 ) -> Iterator[IPv4Network]:
     """Yield subnets that overlap with no taken one: first the preferred one, then private ranges.
-    start: where the private ranges begin; each plane has another number."""
+    start: the number of the first private range, which differs between planes.
+    """
     others = list(taken)
     for item in (preferred, *_candidates(start)):
         if not any(item.overlaps(other) for other in others):

@@ -44,8 +44,9 @@ Address = tuple[str, int] | tuple[str, int, int, int]
 
 
 class Binding:
-    """The `bind` calls of one program. ports: its actual ports by requested ones, if they differ.
-    on_change: called with them. free: allocates ports. declared: the ports that its Pod declares.
+    """Handles the `bind` calls of one program. ports: the actual ports by requested ones, if they
+    differ. on_change: called with the changed ports. free: allocates ports. declared: the ports
+    that the Pod declares.
     """
 
     def __init__(
@@ -64,7 +65,8 @@ class Binding:
         asyncio.get_running_loop().add_reader(self._own, self._receive)
 
     def close(self) -> None:
-        """Stop answering: `bind` calls of a program that still runs fail from now on."""
+        """Stop the handling of `bind` calls: those of a program that still runs fail from now on.
+        """
         loop = asyncio.get_running_loop()
         for item in (self._own, self.handed):
             if item.fileno() >= 0:
@@ -88,7 +90,7 @@ class Binding:
             asyncio.get_running_loop().add_reader(self._listener, self._answer_call)
 
     def _answer_call(self) -> None:
-        """Answer one call."""
+        """Handle one `bind` call of the program."""
         call = bytearray(_CALL.size)
         try:
             fcntl.ioctl(self._listener, _RECEIVE, call)

@@ -84,7 +84,7 @@ def add(folder: Path, programs: Iterable[Program]) -> None:
 
 
 def replace(folder: Path, programs: Sequence[Program]) -> None:
-    """Replace all programs. Raises OSError."""
+    """Write the plane's file of programs with new content. Raises OSError."""
     path = folder / f"{NAME}.new"
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "wb") as file:

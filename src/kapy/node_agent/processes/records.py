@@ -23,8 +23,10 @@ NAME = "process.json"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One process. began: its start time for the kernel. started: RFC 3339. digest: of its whole
-    configuration. ports: its actual ports by requested ones. log: the file with its output."""
+    """The record of one process that runs for a container. began: the start time as the kernel
+    reports it. started: the start time, RFC 3339. digest: the digest of the whole configuration.
+    ports: the actual ports by requested ones. log: the file with the output.
+    """
 
     pid: int
     began: str

@@ -46,7 +46,9 @@ _KINDS: Final = frozenset(("DevMachine", "DockerMachine"))
 
 
 class ContainerConsole(MachineConsole):
-    """The console of containers. open_engine: finds the engine; raises EngineUnreachable."""
+    """The console of machines that are containers. open_engine: connects to the container engine;
+    raises EngineUnreachable.
+    """
 
     sources: ClassVar[Mapping[str, str]] = {
         BOOTSTRAP: "what the commands of the boot data printed",

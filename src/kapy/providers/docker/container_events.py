@@ -17,8 +17,10 @@ from kapy.sdk import Controller, Runtime
 
 
 class ContainerEvents:
-    """Wakes the infrastructure of a cluster when its load balancer starts or ends, and a machine
-    when its container does. controllers: by the kind that they reconcile."""
+    """Enqueues infrastructure objects: that of a cluster when its load balancer starts or ends, and
+    that of a machine when its container starts or ends. controllers: the controllers by the kind
+    that they reconcile.
+    """
 
     def __init__(self, runtime: Runtime, controllers: Mapping[str, Controller]) -> None:
         self._controllers = controllers

@@ -88,8 +88,9 @@ def check_owner(container: Container, cluster: Key) -> Container:
 class Surroundings:
     """The inputs of a container's configuration besides the machine.
 
-    environment: of this program, for its proxies. subnets: of the network. runtime: the OCI
-    runtime to ask for, "" for the engine's default. selinux: whether the host enforces it.
+    environment: the environment of this program, for its proxies. subnets: the subnets of the
+    network. runtime: the requested OCI runtime, "" for the engine's default. selinux: whether the
+    host enforces SELinux.
     """
 
     engine: EngineInfo
@@ -101,8 +102,9 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The specification of a container. cluster_subnets: of its Pods and Services, in CIDR
-    notation."""
+    """The specification of a container. cluster_subnets: the subnets of the cluster's Pods and
+    Services, in CIDR notation.
+    """
 
     name: str
     cluster: Key

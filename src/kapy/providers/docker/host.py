@@ -34,9 +34,10 @@ _SELINUX: Final = Path("/sys/fs/selinux/enforce")
 
 
 class Host:
-    """The host of the containers. open_engine: finds the engine; raises EngineUnreachable.
+    """The host on which the containers of clusters run. open_engine: connects to the container
+    engine; raises EngineUnreachable.
 
-    environment: for proxies and the OCI runtime.
+    environment: the environment variables that select proxies and the OCI runtime.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Host:
 
     @property
     def engine(self) -> Engine:
-        """The engine. Raises EngineUnreachable."""
+        """Return the container engine. Raises EngineUnreachable."""
         if self._engine is None:
             self._engine = self._open()
             self._is_open.set()
@@ -65,9 +66,10 @@ class Host:
         return {"cpu": canonical(info.cpus), "memory": canonical(f"{info.memory // 1024}Ki")}
 
     async def follow(self, value: Callable[[Container | None], None]) -> None:
-        """Report containers of clusters that start or end, once an engine is reachable.
+        """Call `value` with each container of a cluster that starts or ends, once an engine is
+        reachable.
 
-        None where events may have been missed: then anything may have happened.
+        The call has the argument None if events may have been missed.
         """
         await self._is_open.wait()
         while True:
@@ -84,7 +86,7 @@ class Host:
             await engine.close()
 
     async def found(self, name: str, cluster: Key) -> Container | None:
-        """A container of a Cluster by name. Raises EngineError and BelongsToAnother."""
+        """Return a container of a Cluster by name. Raises EngineError and BelongsToAnother."""
         container = await self.engine.container(name)
         return None if container is None else check_owner(container, cluster)
 
@@ -126,7 +128,7 @@ class Host:
     async def find_way(self, balancer: Container, address: str) -> bool:
         """Record the published port of a load balancer; return whether it has changed.
 
-        address: of the control plane endpoint.
+        address: the address of the control plane endpoint.
         """
         machine = await published_at(self.engine, address)
         return bool(machine) and self.published.learn(balancer, address, machine)

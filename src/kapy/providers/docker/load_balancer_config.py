@@ -81,7 +81,7 @@ class BadLoadBalancerTemplate(KapyError):
 
 
 class Backend(NamedTuple):
-    """An API server. weight: its share of new connections; 0 for none."""
+    """An API server behind a load balancer. weight: its share of new connections; 0 for none."""
 
     address: str
     weight: int = FULL_WEIGHT
@@ -103,7 +103,9 @@ def image_of(repository: str, tag: str) -> str:
 
 
 def config_text(balancing: Balancing, template: str = "") -> str:
-    """haproxy's configuration file. template: a user's own. Raises BadLoadBalancerTemplate."""
+    """Return the configuration file of haproxy. template: a template of the user, "" for the
+    default. Raises BadLoadBalancerTemplate.
+    """
     servers = {
         name: {"Address": backend.address, "Weight": backend.weight}
         for name, backend in sorted(balancing.backends.items())

@@ -88,7 +88,9 @@ class ContainerMachinePools(InfraMachinePoolProvider[Any]):
         return answer
 
     def _new(self, context: Order, domains: list[str]) -> Document:
-        """Return a new machine. domains: of the existing machines; the new one's is added."""
+        """Return a new machine of a pool. domains: the failure domains of the existing machines, to
+        which that of the new machine is added.
+        """
         wanted = encode(_machine_spec(context.object))
         new: Document = {"spec": wanted}
         if self._kind is DevMachine:

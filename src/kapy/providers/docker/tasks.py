@@ -87,11 +87,11 @@ class Task:
 
 
 def _nobody(_: str, __: Key) -> None:
-    """Enqueue nothing."""
+    """Enqueue nothing: the default of `Tasks.wake`."""
 
 
 class Operation(NamedTuple):
-    """One part of a task."""
+    """One step of a task. run: does the step and reports its progress to the task."""
 
     description: str
     run: Callable[[Task], Awaitable[None]]
@@ -142,7 +142,9 @@ class Tasks:
         operations: Sequence[Operation],
         seconds: float,
     ) -> Task:
-        """Start a task. owner: kind, key and UID of the machine's object. Raises NotYet."""
+        """Start a task for a machine. owner: kind, key and UID of the machine's object. Raises
+        NotYet.
+        """
         kind, key, uid = owner
         if self._group is None:
             raise NotYet("this program is starting or stopping")
@@ -157,7 +159,7 @@ class Tasks:
         self._tasks.pop((uid, name), None)
 
     def cancel(self, uid: str) -> None:
-        """End all tasks of a machine."""
+        """Cancel all tasks of a machine."""
         for key in [task for task in self._tasks if task[0] == uid]:
             self._tasks.pop(key).handle.cancel()
 

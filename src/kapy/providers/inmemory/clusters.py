@@ -35,8 +35,9 @@ AVAILABLE: Final = ConditionType.LOAD_BALANCER_AVAILABLE
 
 
 class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[DevCluster]):
-    """Clusters of the in-memory backend, and their simulated load balancers. opened: called for
-    each cluster that was created here."""
+    """Reconciles DevClusters with the in-memory backend, and their simulated load balancers.
+    opened: called for each cluster that was created in this process.
+    """
 
     reports_ready = False  # upstream's provider reports no Ready condition
 
@@ -93,8 +94,10 @@ class DevClusters(InfraClusterProvider[DevCluster], ControlPlaneLoadBalancer[Dev
             await self._in_memory.request("PUT", path, act)
 
     async def drain(self, member: Member) -> None:
-        """Keep the member: after a restart it is a member by this call alone, and the last one of
-        a cluster has to answer until its Machine is gone."""
+        """Keep a draining machine as a member of the load balancer. After a restart only this call
+        makes it a member, and the last member of a cluster has to respond until its Machine is
+        gone.
+        """
         await self.register(member)
 
     async def deregister(self, member: Member) -> None:

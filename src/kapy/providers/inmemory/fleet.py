@@ -40,9 +40,10 @@ class EndpointTaken(KapyError):
 class InMemoryClusters:
     """The clusters whose machines exist only in this process.
 
-    clock: for their API servers. seed: for the jitter of start-up durations. elsewhere: connects to
-    clusters of other providers. failure_domains: those of all clusters. host: the address under
-    which others reach this program (a Pod's), "" if all clients are on this machine.
+    clock: the clock of their API servers. seed: the seed of the jitter of start-up durations.
+    elsewhere: connects to clusters of other providers. failure_domains: the failure domains of all
+    clusters. host: the address under which others reach this program (a Pod's), "" if all clients
+    are on this machine.
     """
 
     def __init__(
@@ -129,8 +130,10 @@ class InMemoryClusters:
     def free_endpoint(
         self, cluster: Key, uid: str, is_stored: Callable[[Endpoint], bool], port: int = PORT
     ) -> Endpoint:
-        """An address for a new cluster. uid: of its DevCluster. is_stored: whether another cluster
-        has an address already. port: the preferred one, where each cluster has its own."""
+        """Return an address for a new cluster. uid: the UID of its DevCluster. is_stored: returns
+        whether another cluster already has an address. port: the preferred port, if each cluster
+        has its own port.
+        """
 
         def is_free(endpoint: Endpoint) -> bool:
             return endpoint not in self._by_endpoint and not is_stored(endpoint)
@@ -160,10 +163,10 @@ class InMemoryClusters:
         return act()
 
     def open(self, cluster: Key, uid: str, endpoint: Endpoint) -> WorkloadCluster:
-        """The workload cluster of a Cluster; it is created if it does not exist (new, or after a
-        restart).
+        """Return the workload cluster of a Cluster. Create it if it does not exist, because the
+        Cluster is new or this process was restarted.
 
-        uid: of the DevCluster; another UID means another cluster. Raises EndpointTaken.
+        uid: the UID of the DevCluster; another UID means another cluster. Raises EndpointTaken.
         """
         result = self._clusters.get(cluster)
         if result is not None and result.uid == uid and result.endpoint == endpoint:

@@ -160,7 +160,7 @@ class Front:
             await self._listener.stop()
 
     def close(self) -> None:
-        """Stop listening."""
+        """Close all listening sockets."""
         for sock in self._sockets.values():
             sock.close()
         self._sockets.clear()
@@ -290,7 +290,7 @@ class Workloads(Application):
         self._in_use: WeakSet[Application] = WeakSet()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer one HTTP request."""
+        """Pass one HTTP request to the API server of its cluster, as ASGI 3 defines."""
         host, port = scope["server"]
         application = self._application_at(host, port)
         if application is None:
@@ -300,7 +300,7 @@ class Workloads(Application):
         await application(scope, receive, send)
 
     async def stop(self) -> None:
-        """End all watches."""
+        """End the watches of all clusters."""
         for application in tuple(self._in_use):
             await application.stop()
 

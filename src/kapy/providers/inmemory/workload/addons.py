@@ -90,7 +90,9 @@ def _service(address: str, ports: list[Document]) -> Document:
 
 
 def ensure_kube_proxy(objects: Objects, image: str, server: str, pods: str) -> None:
-    """kube-proxy. server: URL of the API server; pods: their subnets."""
+    """Create the objects of kube-proxy, unless they exist. server: the URL of the API server. pods:
+    the subnets of Pods.
+    """
     objects.ensure(SERVICE_ACCOUNTS, SYSTEM, "kube-proxy", dict)
     _config_map(objects, "kube-proxy", _kube_proxy_files(server, pods))
     objects.ensure(DAEMON_SETS, SYSTEM, "kube-proxy", lambda: _kube_proxy(image))

@@ -59,7 +59,7 @@ class Milestones:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A machine as its cluster sees it. uid: of its DevMachine."""
+    """A machine as its simulated cluster sees it. uid: the UID of its DevMachine."""
 
     name: str
     uid: str
@@ -69,8 +69,9 @@ class Host:
 
 
 class ApiServer(NamedTuple):
-    """The API server of one machine. since: when the machine's Node came up, after a restart too
-    (its certificate is as old)."""
+    """The API server of one machine. since: the time when the Node of the machine came up, also
+    after a restart (its certificate is as old).
+    """
 
     version: str
     since: datetime

@@ -192,9 +192,11 @@ _NAMESPACE_STATUS: Final = {"phase": "Active"}
 
 
 def ensure_kubeadm_objects(objects: Objects, settings: Settings, bootstrap_data: bytes) -> None:
-    """Create the objects that belong to no single machine, unless they exist. bootstrap_data: of a
-    control plane machine. The first machine's data contain the cluster's configuration. If that
-    machine was replaced before a restart, the configuration is derived from `settings`.
+    """Create the objects that `kubeadm init` creates for the whole cluster, unless they exist.
+
+    bootstrap_data: the boot data of a control plane machine. The first machine's data contain the
+    cluster's configuration. If that machine was replaced before a restart, the configuration is
+    derived from `settings`.
     """
     if objects.get(CONFIG_MAPS, SYSTEM, "kubeadm-config") is not None:
         return

@@ -31,9 +31,10 @@ _API_SERVER: Final = "kube-apiserver-"
 
 
 class Ports:
-    """The ports of one cluster's static pods.
+    """The ports that the simulated static Pods of one cluster listen on: etcd and API servers.
 
-    certificate_end: when the certificate of the API server on a machine ends; raises Unreachable.
+    certificate_end: returns the time when the certificate of the API server on a machine ends;
+    raises Unreachable.
     """
 
     __slots__ = (
@@ -57,7 +58,7 @@ class Ports:
         return namespace == NAMESPACE and pod.startswith((_ETCD, _API_SERVER))
 
     def of(self, namespace: str, pod: str) -> Connect:
-        """Connects to the ports of a pod."""
+        """Return a function that connects to the ports of a Pod."""
 
         async def connect(port: int, stream: ByteStream) -> None:
             if namespace == NAMESPACE and pod.startswith(_ETCD) and port == ETCD_PORT:

@@ -69,7 +69,7 @@ def stopped_pod(pod: Document, now: str) -> Document:
 
 
 def address_of_pod(uid: str) -> str:
-    """Return an address in 192.168.0.0/16."""
+    """Return the address of a Pod in 192.168.0.0/16, computed from its UID."""
     a, b = blake2b(uid.encode(), digest_size=2).digest()
     return f"192.168.{a}.{b}"
 

@@ -39,8 +39,8 @@ def endpoint_of(cluster: Cluster) -> str:
 async def complete_join(scope: Scope, ca: KeyPair) -> None:
     """Complete `spec.joinConfiguration.discovery`.
 
-    Raises NoEndpoint or NotConnected while it cannot be completed; changes of either trigger a
-    reconcile.
+    Raises NoEndpoint or NotConnected while the endpoint or the connection is missing; a change of
+    either triggers a reconcile.
     """
     discovery = scope.config.spec.join_configuration.discovery
     if discovery.file is not None:

@@ -117,8 +117,10 @@ async def _ignition(scope: Scope, setup: MachineSetup, *configuration: str) -> s
 
 
 async def _init_pairs(scope: Scope, certificates: Sequence[Certificate]) -> dict[str, KeyPair]:
-    """Return the CAs. With a control plane object, that creates and checks them. For a standalone
-    machine they are created here, and like in upstream hardly checked."""
+    """Return the key pairs of the CAs for `kubeadm init`. If the Cluster has a control plane
+    object, its controller creates and checks them. For a standalone machine they are created here,
+    and hardly checked, as in upstream.
+    """
     keychain, cluster = scope.dependencies.certificates, scope.cluster
     try:
         if cluster.spec.control_plane_ref is not None:

@@ -31,7 +31,7 @@ class BadToken(KapyError):
 
 
 class Tokens:
-    """Creates and renews tokens; it caches their expiry times."""
+    """Creates and renews bootstrap tokens, and caches their expiry times."""
 
     def __init__(self, life: timedelta) -> None:
         self.life = life
@@ -39,7 +39,9 @@ class Tokens:
 
     @property
     def check_interval(self) -> timedelta:
-        """The check interval: three checks within a token's lifetime, so that one may fail."""
+        """Return the interval between checks of a token: three checks within its lifetime, so that
+        one may fail.
+        """
         return self.life / 3
 
     async def create(self, client: Client, now: datetime) -> str:

@@ -31,8 +31,8 @@ class UnknownConfiguration(KapyError):
 
 
 def read_cluster_configuration(text: str) -> tuple[Document, ClusterFacts]:
-    """Return Cluster API's ClusterConfiguration, and the facts in the file that it has no fields
-    for.
+    """Convert kubeadm's ClusterConfiguration to that of Cluster API; also return the facts for
+    which Cluster API's type has no fields.
 
     Raises UnknownConfiguration.
     """
@@ -74,7 +74,7 @@ def read_cluster_configuration(text: str) -> tuple[Document, ClusterFacts]:
 
 
 def read_init_configuration(text: str) -> Document:
-    """Cluster API's InitConfiguration. Raises UnknownConfiguration."""
+    """Convert kubeadm's InitConfiguration to that of Cluster API. Raises UnknownConfiguration."""
     source = _document(text, "InitConfiguration")
     return _without_empty(
         {
@@ -87,7 +87,7 @@ def read_init_configuration(text: str) -> Document:
 
 
 def read_join_configuration(text: str) -> Document:
-    """Cluster API's JoinConfiguration. Raises UnknownConfiguration."""
+    """Convert kubeadm's JoinConfiguration to that of Cluster API. Raises UnknownConfiguration."""
     source = _document(text, "JoinConfiguration")
     discovery = source.get("discovery") or {}
     configuration = _without_empty(

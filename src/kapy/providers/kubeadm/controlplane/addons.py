@@ -32,7 +32,7 @@ class BadImage(KapyError):
 
 
 class Image(NamedTuple):
-    """`repository/name:tag@digest`."""
+    """An image name with its parts: `repository/name:tag@digest`."""
 
     repository: str
     name: str

@@ -46,7 +46,7 @@ class Count:
 
 
 def available(plane: ControlPlane) -> Condition:
-    """The Available condition."""
+    """Return the Available condition of a control plane."""
     if not plane.is_initialized:
         return _not_available("Control plane not yet initialized")
     if plane.is_etcd_managed:

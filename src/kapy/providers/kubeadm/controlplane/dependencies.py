@@ -30,7 +30,9 @@ CertificateExpiry: TypeAlias = Callable[[Kubeconfig, str], Awaitable[datetime]]
 
 
 class EtcdQuery(NamedTuple):
-    """A question to the etcd of a cluster, and its last answer. nodes: those that may be asked."""
+    """A query to the etcd of a cluster, and its last result. nodes: the Nodes whose etcd members
+    may be queried.
+    """
 
     cluster: Key
     nodes: Sequence[str]
@@ -40,8 +42,8 @@ class EtcdQuery(NamedTuple):
 class SteadyState(NamedTuple):
     """The time of the next reconcile of a control plane in a steady state, and its reason.
 
-    moment: when etcd is asked again, by `etcd` (None if etcd is not asked). full: when the control
-    plane is reconciled also if etcd answers as before.
+    moment: the time of the next query `etcd` (None if etcd is not queried). full: the time when the
+    control plane is reconciled even if the result of the query has not changed.
     """
 
     moment: datetime

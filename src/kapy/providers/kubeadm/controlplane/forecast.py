@@ -32,8 +32,10 @@ class Step:
 
 @dataclass(slots=True)
 class Forecast:
-    """The prediction. outdated: the reasons for replacement, by Machine name. may_update_in_place:
-    some Machines could be updated in place instead."""
+    """The predicted rollout of a control plane. outdated: the reasons for replacement, by Machine
+    name. may_update_in_place: whether some Machines could be updated in place instead. steps: the
+    creations and deletions of Machines, in order.
+    """
 
     outdated: dict[str, tuple[str, ...]] = field(default_factory=dict)
     may_update_in_place: bool = False

@@ -18,8 +18,9 @@ from kapy.sdk import conditions
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The definition of a summary condition. types: the conditions of the Machines. target: the
-    summary. subject: for messages."""
+    """The definition of a summary condition. types: the types of the summarized conditions of
+    Machines. target: the type of the summary condition. subject: the subject of its messages.
+    """
 
     target: str
     types: tuple[str, ...]

@@ -91,8 +91,9 @@ def _unhealthy(message: str) -> V1Beta1Condition:
 
 @dataclass(frozen=True, slots=True)
 class SummaryV1Beta1:
-    """The definition of a summary condition. types: the conditions of the Machines. target: the
-    summary. subject: for messages."""
+    """The definition of a summary condition. types: the types of the summarized conditions of
+    Machines. target: the type of the summary condition. subject: the subject of its messages.
+    """
 
     target: str
     types: tuple[str, ...]

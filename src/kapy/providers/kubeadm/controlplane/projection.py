@@ -33,10 +33,11 @@ def components_survive(plane: ControlPlane, *, without: str = "", adding: bool =
 
 
 def etcd_survives(plane: ControlPlane, *, without: str = "", adding: bool = False) -> bool:
-    """Whether etcd would keep its quorum.
+    """Return whether etcd would keep its quorum after a change.
 
-    without: the name of the member to be removed. It is False while a member is a learner, which
-    must be promoted first. Members are counted, not Machines: their numbers may differ.
+    without: the name of the member to remove. adding: whether a member is added. The result is
+    False while a member is a learner, which must be promoted first. Members are counted, not
+    Machines: their numbers may differ.
     """
     members = plane.etcd.members or ()
     remaining = [item for item in members if item.name != without]

@@ -36,7 +36,7 @@ class Attempt:
     retry_count: int = 0
 
     def __str__(self) -> str:
-        """The annotation's value."""
+        """Return the value of the annotation with this attempt."""
         time = stamp(self.time) if self.time is not None else None
         content = {"machine": self.machine, "timestamp": time, "retryCount": self.retry_count}
         return json.dumps(content, separators=(",", ":"))
@@ -64,7 +64,9 @@ class TooOften:
 
 
 def parse_attempt(text: str, annotation: str) -> Attempt:
-    """Parse an annotation. Raises BadAttempt."""
+    """Parse the annotation with a remediation attempt. annotation: its name, for errors. Raises
+    BadAttempt.
+    """
     try:
         content: Any = decode_json(text)
         time = content.get("timestamp")

@@ -27,8 +27,9 @@ from kapy.sdk.controllers import Draft
 
 @dataclass(slots=True)
 class EtcdState:
-    """The state of etcd. members: None if etcd could not be queried. failure: the reason, "" if
-    there is no etcd to query. reached: a member answered, but not every request.
+    """The state of the etcd of a control plane. members: None if etcd could not be queried.
+    failure: the reason for that, "" if there is no etcd to query. reached: whether a member
+    answered, but not every request.
     """
 
     members: Sequence[Member] | None = None
@@ -56,14 +57,16 @@ class Preflight:
 
 @dataclass(slots=True)
 class ControlPlane:
-    """A KubeadmControlPlane with its Cluster and its Machines (by name). configs, infrastructure:
-    by Machine name. nodes: of the Machines, by name; None while they cannot be read.
-    template_problem: why the infrastructure template cannot be used. creation_problem: why the
-    server refused an object. not_connected: why the workload cluster cannot be reached. undecided:
-    why it is unknown whether a Machine can be updated in place. requeue: the next one for reasons
-    of time. foreign: the cluster's control plane Machines of other owners. is_steady: every step
-    had nothing to do. is_observed: False while the workload
-    cluster cannot be reached and the last known health still counts.
+    """A KubeadmControlPlane with its Cluster and its Machines (by name).
+
+    configs, infrastructure: the KubeadmConfigs and infrastructure objects by Machine name. nodes:
+    the Nodes of the Machines by name; None while they cannot be read. template_problem: why the
+    infrastructure template cannot be used. creation_problem: why the server refused an object.
+    not_connected: why the workload cluster cannot be reached. undecided: why it is unknown whether
+    a Machine can be updated in place. requeue: the earliest requeue that a step requested. foreign:
+    the cluster's control plane Machines of other owners. is_steady: whether every step had nothing
+    to do. is_observed: False while the workload cluster cannot be reached and the last known health
+    still counts.
     """
 
     draft: Draft[KubeadmControlPlane]

@@ -69,7 +69,8 @@ class Reader:
     _bytes: int = 0
 
     def read(self, kind: Kind, node: yaml.Node, path: str) -> Any:
-        """The value of a node, ABSENT for null or after an error. path: of the node, for messages.
+        """Return the value of a node, ABSENT for null or after an error. path: the path of the
+        node, for messages.
 
         Records are dicts with the keys that have a value.
         """

@@ -16,15 +16,15 @@ class Report:
     warnings: list[str] = field(default_factory=list)
 
     def fail(self, path: str, problem: str) -> None:
-        """Add an error."""
+        """Add an error about the field at a path."""
         self.errors.append(_sentence(path, problem))
 
     def warn(self, path: str, problem: str) -> None:
-        """Add a warning."""
+        """Add a warning about the field at a path."""
         self.warnings.append(_sentence(path, problem))
 
     def check(self, path: str, problem: str) -> None:
-        """Add an error, unless the problem is empty."""
+        """Add an error about the field at a path, unless the problem is empty."""
         if problem:
             self.fail(path, problem)
 

@@ -26,7 +26,7 @@ _CREATE_CONFLICTS: Final = (
 
 
 def ignition(ignition_config: Document, report: Report) -> Document:
-    """The section `ignition`."""
+    """Convert the section `ignition` of a Container Linux Config to Ignition."""
     config = ignition_config.get("config") or {}
     appended = [
         _reference(item, f"ignition.config.append[{index}]", report)
@@ -93,7 +93,7 @@ def _docker(docker: Document | None) -> Iterator[Document]:
 
 
 def networkd(networkd_config: Document, report: Report) -> Document:
-    """The section `networkd`."""
+    """Convert the section `networkd` of a Container Linux Config to Ignition."""
     units = []
     for index, unit in enumerate(networkd_config.get("units") or ()):
         path = f"networkd.units[{index}]"
@@ -117,7 +117,7 @@ def _drop_ins(unit: Document, path: str, report: Report) -> list[Document]:
 
 
 def passwd(passwd_config: Document, report: Report) -> Document:
-    """The section `passwd`."""
+    """Convert the section `passwd` of a Container Linux Config to Ignition."""
     users = [
         _user(user, f"passwd.users[{index}]", report)
         for index, user in enumerate(passwd_config.get("users") or ())

@@ -26,7 +26,7 @@ _FOLDER_MODE: Final = 0o755
 
 
 def storage(storage_config: Document, report: Report) -> Document:
-    """The section `storage`."""
+    """Convert the section `storage` of a Container Linux Config to Ignition."""
     converters: dict[str, tuple[str, Callable[[Document, str, Report], Document]]] = {
         "directories": ("directories", _folder),
         "disks": ("disks", _disk),
