@@ -1,4 +1,4 @@
-"""Streams of bytes that are not sockets: in the middle of other connections, and TLS on top."""
+"""Byte streams that are not sockets: streams inside other connections, and TLS on a byte stream."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ PAUSE_BYTES: Final = 1 << 20
 
 
 class ByteStream(Protocol):
-    """Both directions of a connection."""
+    """A connection to a peer: bytes can be read and written."""
 
     async def read(self) -> bytes:
         """Return the next bytes; b"" at the end of the stream. Raises OSError if the connection
         broke."""
 
     def write(self, data: bytes) -> None:
-        """Send bytes."""
+        """Send bytes to the peer."""
 
     def close(self) -> None:
-        """End both directions."""
+        """Close both directions of the connection."""
 
 
 class Channel:
@@ -59,7 +59,7 @@ class Channel:
         self._told = listener
 
     def feed(self, data: bytes, *, ended: bool = False) -> None:
-        """Add received bytes. ended: the peer sends no more."""
+        """Add received bytes for the reader. ended: whether the peer sends no more bytes."""
         if self._told is not None:
             if data:
                 self._told(data)
@@ -75,7 +75,7 @@ class Channel:
         self._news.set()
 
     def fail(self, failure: OSError) -> None:
-        """Record that the stream was cut off."""
+        """Record that the stream was cut off; reading then raises the error."""
         self._failure = failure
         self._news.set()
 

@@ -17,11 +17,12 @@ from typing import IO, Final
 from kapy._aio import guard
 
 PATIENCE: Final = 5.0
-"""Seconds that a program has to end after SIGTERM."""
+"""Seconds between SIGTERM and SIGKILL when a program is stopped."""
 
 
 class ChildProcess:
-    """A program in a session of its own: Ctrl-C in the terminal is for this process alone."""
+    """A running program in a session of its own, so that Ctrl-C in the terminal does not reach it.
+    """
 
     def __init__(self, process: asyncio.subprocess.Process, pipe: int) -> None:
         self._process = process
@@ -39,10 +40,10 @@ class ChildProcess:
         descriptors: Sequence[int] = (),
         patience: float = PATIENCE,
     ) -> ChildProcess:
-        """Start a program.
+        """Start a program as a child process.
 
-        descriptors: those that it inherits. patience: seconds between SIGTERM and SIGKILL when it
-        is stopped. Raises OSError if there is no such program.
+        descriptors: the file descriptors that the program inherits. patience: the seconds between
+        SIGTERM and SIGKILL when the program is stopped. Raises OSError if there is no such program.
         """
         path = (os.environ if environment is None else environment).get("PATH")
         if shutil.which(command[0], path=path) is None:
@@ -78,13 +79,13 @@ class ChildProcess:
         return self._process.stdout
 
     async def wait(self) -> int:
-        """Wait for its end; returns the exit code."""
+        """Wait for the end of the program; return its exit code."""
         code = await self._process.wait()
         self._close()
         return code
 
     async def stop(self) -> None:
-        """End it and the processes that it has left in its group."""
+        """End the program and the processes that it has left in its process group."""
         self._close()
         await self._process.wait()
 

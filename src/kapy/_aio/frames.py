@@ -2,7 +2,8 @@
 
 A frame has a kind, a number and a payload. Frames that are sent in two consecutive steps of the
 event loop go out in one write, and many arrive in one read: a system call that wakes another
-process costs more than a small frame. Two steps, because what a step wakes answers in the next one.
+process costs more than a small frame. Two steps are needed because a task that is woken in one step
+sends its response in the next one.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from typing import Final
 
 _HEAD: Final = struct.Struct(">IBI")
 LATER_SECONDS: Final = 0.002
-"""Seconds that a frame waits for others at most."""
+"""The maximum number of seconds that a frame waits for other frames."""
 _BUFFER: Final = 4 << 20
-"""Bytes that the kernel may keep for one direction, as far as it permits."""
+"""The size in bytes of the kernel's buffer for one direction, as far as the kernel permits it."""
 
 Receive = Callable[[int, int, bytes], None]
 """Receives the kind, the number and the payload of a frame."""
 
 
 class Frames(asyncio.Protocol):
-    """One end of a connection.
+    """One end of a connection between two processes that exchange frames.
 
     receive: called for each frame. lost: called once when the connection has ended.
     """
@@ -44,7 +45,8 @@ class Frames(asyncio.Protocol):
 
     @classmethod
     async def open(cls, end: socket.socket, receive: Receive, lost: Callable[[], None]) -> Frames:
-        """Use a connected socket, which is closed with the connection."""
+        """Open a frame connection on a connected socket. The socket is closed with the connection.
+        """
         end.settimeout(0)
         for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
             with suppress(OSError):  # some systems refuse what is above their limit
@@ -54,7 +56,7 @@ class Frames(asyncio.Protocol):
         return result
 
     def send(self, kind: int, number: int, payload: bytes) -> None:
-        """Send a frame. Nothing is sent when the connection has ended."""
+        """Send a frame to the peer. Nothing is sent after the connection has ended."""
         if self._transport is None:
             return
         self._parts += (_HEAD.pack(len(payload), kind, number), payload)
@@ -78,7 +80,7 @@ class Frames(asyncio.Protocol):
 
     @property
     def backlog(self) -> int:
-        """Return the bytes that wait until the peer reads."""
+        """Return the number of bytes that the peer has not read yet."""
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     async def drain(self) -> None:
@@ -86,7 +88,7 @@ class Frames(asyncio.Protocol):
         await self._writable.wait()
 
     async def wait_for_room(self, most: int) -> None:
-        """Wait until at most so many bytes wait for the peer, or the connection has ended."""
+        """Wait until at most `most` bytes wait for the peer, or the connection has ended."""
         while self._transport is not None and self.backlog + self._size > most:
             self.flush()
             if self._writable.is_set():
@@ -94,18 +96,18 @@ class Frames(asyncio.Protocol):
             await self._writable.wait()
 
     def close(self) -> None:
-        """Send what waits, and close."""
+        """Send the waiting frames, and close the connection."""
         if self._transport is not None:
             self.flush()
             self._transport.close()
 
     def abort(self) -> None:
-        """Close at once; what waits is lost."""
+        """Close the connection at once; waiting frames are lost."""
         if self._transport is not None:
             self._transport.abort()
 
     def flush(self) -> None:
-        """Send at once what waits for other frames."""
+        """Send the waiting frames at once."""
         self._is_due = False
         if self._timer is not None:
             self._timer.cancel()
@@ -115,12 +117,12 @@ class Frames(asyncio.Protocol):
             self._transport.write(b"".join(parts))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Handle the begin of the connection."""
+        """Handle the start of the connection."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Take the frames out of the data."""
+        """Decode the frames in the received data, and pass them to `receive`."""
         if self._rest:
             data = self._rest + data
         position, size, head = 0, len(data), _HEAD.size

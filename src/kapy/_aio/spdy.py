@@ -41,13 +41,13 @@ _VERSION: Final = 3
 _FIN: Final = 0x01
 _CONTROL: Final = 0x80000000
 _MAX_BLOCK_BYTES: Final = 1 << 16
-"""Bytes of a control frame, and of the headers that it may be when it is inflated."""
+"""The maximum bytes of a control frame, and of its headers after decompression."""
 _CHUNK_BYTES: Final = 1 << 15
 _CANCEL: Final = 5
 
 
 class _Kind(IntEnum):
-    """Control frames. SETTINGS (4) and WINDOW_UPDATE (9) are ignored."""
+    """The types of SPDY control frames. SETTINGS (4) and WINDOW_UPDATE (9) are ignored."""
 
     SYN_STREAM = 1
     SYN_REPLY = 2
@@ -95,7 +95,9 @@ Event = StreamOpened | DataReceived | StreamReset | GoAwayReceived
 
 
 class Session:
-    """The framing of one connection. client: whether this side opened the connection."""
+    """Encodes and decodes the frames of one connection. client: whether this side opened the
+    connection.
+    """
 
     def __init__(self, *, client: bool) -> None:
         self._next = 1 if client else 2
@@ -116,7 +118,9 @@ class Session:
         self._control(_Kind.SYN_REPLY, stream.to_bytes(4, "big") + self._compress_headers({}))
 
     def send(self, stream: int, data: bytes, *, end: bool = False) -> None:
-        """Send data. end: also end this side of the stream."""
+        """Add data of a stream to the bytes to send. end: whether to end this side of the stream,
+        too.
+        """
         for at in range(0, max(len(data), 1), _CHUNK_BYTES):
             piece = data[at : at + _CHUNK_BYTES]
             last = at + _CHUNK_BYTES >= len(data)
@@ -125,7 +129,7 @@ class Session:
             self._out += (flags << 24 | len(piece)).to_bytes(4, "big") + piece
 
     def reset(self, stream: int) -> None:
-        """Reset a stream."""
+        """Add a RST_STREAM frame, which cancels a stream, to the bytes to send."""
         self._control(_Kind.RST_STREAM, stream.to_bytes(4, "big") + _CANCEL.to_bytes(4, "big"))
 
     def pending(self) -> bytes:

@@ -61,16 +61,16 @@ class SpdyProtocol(asyncio.Protocol):
         self._channels.clear()
 
     def on_stream(self, headers: Mapping[str, str], channel: Channel) -> None:
-        """Handle a stream that the peer opened."""
+        """Handle a stream that the peer opened; a subclass implements this."""
 
     def open(self, headers: Mapping[str, str]) -> Channel:
-        """Open a stream."""
+        """Open a stream to the peer; return its channel."""
         channel = self._new_channel(self._session.open(headers))
         self._flush()
         return channel
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection with all its streams."""
         if self._transport is not None:
             self._transport.close()
 

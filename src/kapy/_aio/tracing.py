@@ -27,7 +27,7 @@ class _NoSpan:
     __slots__ = ()
 
     def set_attribute(self, key: str, value: Value) -> None:
-        """Do nothing."""
+        """Ignore the attribute, since tracing is off."""
 
     def __enter__(self) -> Self:
         return self
@@ -45,7 +45,7 @@ _NO_SPAN: Final = _NoSpan()
 
 
 def is_on() -> bool:
-    """Whether OpenTelemetry is imported; only then spans are recorded."""
+    """Return whether OpenTelemetry is imported; only then spans are recorded."""
     return "opentelemetry.trace" in sys.modules
 
 

@@ -18,7 +18,7 @@ _DATA: Final = (Opcode.TEXT, Opcode.BINARY, Opcode.CONT)
 
 
 class WebSocketProtocol(asyncio.Protocol):
-    """An asyncio protocol that receives and sends WebSocket messages, and answers pings."""
+    """An asyncio protocol that receives and sends WebSocket messages, and responds to pings."""
 
     def __init__(self) -> None:
         self._session = Session(SERVER, max_size=MAX_MESSAGE_BYTES)
@@ -64,10 +64,10 @@ class WebSocketProtocol(asyncio.Protocol):
             self._closing.cancel()
 
     def on_message(self, message: bytes) -> None:
-        """Handle a message."""
+        """Handle a message of the client; a subclass implements this."""
 
     def send(self, message: bytes) -> None:
-        """Send a message; no effect after the end."""
+        """Send a message to the client; no effect after the end of the connection."""
         if self._session.state is State.OPEN:
             self._session.send_binary(message)
             self._flush()
@@ -137,7 +137,7 @@ class WebSocketTunnel(WebSocketProtocol):
 
 
 class _TunnelTransport(asyncio.Transport):
-    """Writes the bytes of a protocol as messages."""
+    """An asyncio transport that sends the bytes of the tunnelled protocol as WebSocket messages."""
 
     def __init__(self, tunnel: WebSocketTunnel) -> None:
         super().__init__()

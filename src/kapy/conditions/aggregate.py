@@ -28,9 +28,10 @@ def aggregate(
     """Return the condition `target` (or `source`), aggregated from the condition `source` of many
     objects.
 
-    A missing condition counts as Unknown. negative: True is bad for the source and (unless `merge`
-    is given) for the target. others: by the name of an object, names of further ones that report an
-    equal condition. Raises CannotMerge if there is no object.
+    A missing condition counts as Unknown. negative: whether True is bad for the source and (unless
+    `merge` is given) for the target. others: the names of further objects that report an equal
+    condition, by the name of the object in `objects` that represents them. Raises CannotMerge if
+    there is no object.
     """
     if not objects:
         raise CannotMerge("sourceObjs can't be empty")

@@ -1,4 +1,4 @@
-"""Optimization for aggregation: Machines that report the same are represented by one of them."""
+"""An optimization for aggregating conditions: one Machine represents all that report the same."""
 
 from __future__ import annotations
 

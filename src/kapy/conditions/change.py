@@ -75,7 +75,7 @@ class HasConditions(Protocol):
 
 
 class HasMetadata(Protocol):
-    """A typed object."""
+    """A typed object: a protocol for everything that has a resource and `metadata`."""
 
     @property
     def RESOURCE(self) -> Resource: ...  # noqa: N802

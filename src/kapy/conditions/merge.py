@@ -32,14 +32,16 @@ _OTHERS: Final = {
 
 
 def summary_line(condition: Condition) -> str:
-    """Return one condition's part of a summary's message: its message, or else its reason."""
+    """Return the line of a condition in a summary's message: its message or, without one, its
+    reason.
+    """
     said = indent_message(condition.message) if condition.message else f" {condition.reason}"
     return f"* {condition.type}:{said}"
 
 
 def indent_message(message: str) -> str:
-    """Return a message after a colon: on the same line, or as an indented list if it has several
-    lines.
+    """Return a message in the form that follows a colon: on the same line, or as an indented list
+    if it has several lines.
     """
     if "\n" not in message and not _BULLET.search(message):
         return f" {message}"
@@ -56,11 +58,11 @@ def indent_message(message: str) -> str:
 def aggregate_message(
     conditions: Sequence[Owned], priority: Prioritise, *, drop_empty: bool = False
 ) -> str:
-    """Return an aggregated message: at most three messages, each with at most three object names,
-    and the number of other objects.
+    """Return the message of an aggregated condition.
 
-    Messages of control plane Machines come first, then issues before unknown states, then the most
-    frequent messages.
+    It has at most three messages, each with at most three object names, and the number of other
+    objects. Messages of control plane Machines come first, then issues before unknown states, then
+    the most frequent messages.
     """
     digest = _Digest()
     for condition in conditions:
@@ -78,8 +80,8 @@ def aggregate_message(
 
 @dataclass(slots=True)
 class _Digest:
-    """Messages and the objects that report them, by kind. names_by_message: by kind, then by
-    message, the names of the objects."""
+    """Collects the messages of conditions and the objects that report them. names_by_message: the
+    names of the objects, by their kind and then by message."""
 
     names_by_message: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     priorities: dict[str, Priority] = field(default_factory=dict)
@@ -155,7 +157,8 @@ Merging: TypeAlias = Callable[[Operation, Sequence[Owned], Sequence[str]], Merge
 """Merges conditions. The types come in the order of their relevance."""
 
 Reasoning: TypeAlias = Callable[[list[Owned], list[Owned], list[Owned]], str]
-"""The reason of a merged condition, from the issues, the unknown ones and the others."""
+"""Selects the reason of a merged condition from the conditions with issues, the unknown ones and
+the others."""
 
 
 def reasons(issue: str, unknown: str, info: str) -> Reasoning:

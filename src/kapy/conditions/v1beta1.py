@@ -126,7 +126,7 @@ def set_condition(
 
 
 def delete_condition(conditions: list[V1Beta1Condition], type_: str) -> None:
-    """Remove a condition."""
+    """Remove the condition of a type from a list of conditions."""
     conditions[:] = [condition for condition in conditions if condition.type != type_]
 
 

@@ -1,4 +1,4 @@
-"""Tar archives: made for engines to unpack, and read as engines send them."""
+"""Create tar archives for a container engine, and read the archives that it sends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _BLOCK: Final = tarfile.BLOCKSIZE
 _PIECE: Final = 256 << 10
 _EXTENSIONS: Final = 16
-"""Extended headers before a file, at most."""
+"""The maximum number of extended headers before a file."""
 
 
 class NoFile(Exception):

@@ -1,4 +1,4 @@
-"""Runs a command in a container: its input, the end of its output, its exit code."""
+"""Run a command in a container, and return its exit code and the end of its output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from aiodocker.stream import Stream
 
 MAX_OUTPUT_BYTES: Final = 64 << 10
-"""Bytes that are kept of each output of a command: the last ones."""
+"""The number of last bytes that are kept of each output of a command."""
 CHUNK_BYTES: Final = 256 << 10
 POLL_ATTEMPTS: Final = 100
 """The poll interval for the end of a command whose output has ended."""
@@ -27,15 +27,14 @@ HANGUP_ERRORS: Final = (ConnectionError, RuntimeError, AssertionError)
 
 _SCRIPT = 'n=$1; shift; head -c "$n" | { "$@"; code=$?; cat > /dev/null; exit $code; }'
 WITH_INPUT: Final = ("/bin/sh", "-c", _SCRIPT, "sh")
-"""Ends a command's input after so many bytes, and reads what the command leaves of it.
-
-Not every connection to an engine can be closed in one direction only (TLS cannot), and an engine
-does not end a command's connection while input is on its way.
-"""
+"""A command that runs another command, ends its input after a number of bytes, and reads the input
+that the command leaves. Not every connection to an engine can be closed in one direction only (TLS
+cannot), and an engine does not end a command's connection while input is on its way."""
 
 
 class Tail:
-    """The last bytes of an output of any length. total: bytes of all of it."""
+    """Keeps the last bytes of a command's output. total: the number of bytes of the whole output.
+    """
 
     def __init__(self, max_bytes: int = MAX_OUTPUT_BYTES) -> None:
         self._most = max_bytes
@@ -43,7 +42,7 @@ class Tail:
         self.total = 0
 
     def add(self, data: bytes) -> None:
-        """Add output."""
+        """Add bytes of the output; only the last ones are kept."""
         self.total += len(data)
         self._kept += data
         if len(self._kept) > 2 * self._most:

@@ -57,19 +57,21 @@ Podman cannot filter by a label without a value, so labels are checked here.
 """
 
 LARGEST_FILE: Final = 32 << 20
-"""Bytes of a file that is read as a whole."""
+"""The maximum size in bytes of a file that is read as a whole."""
 LARGEST_IMAGE: Final = 64 << 30
-"""Bytes of an image that is copied from the engine."""
+"""The maximum size in bytes of an image that is copied from the engine."""
 
 Progress = Callable[[str], None]
 """Receives the progress of a pull as one line."""
 
 
 class Engine(Connection):
-    """One container engine. Every operation raises a subclass of EngineError."""
+    """A client for the operations of one container engine. Every operation raises a subclass of
+    EngineError.
+    """
 
     async def info(self) -> EngineInfo:
-        """The engine's description; it is requested once."""
+        """Return the engine's properties; they are requested once."""
         if self._info is None:
             async with self.engine_call("ask for the engine's state") as library:
                 result = await library.system.info()
@@ -217,8 +219,8 @@ class Engine(Connection):
     ) -> CommandResult:
         """Run a command in a container to its end.
 
-        stdin: its whole input; the container then needs a shell and `head`. privileged: with more
-        rights than the container.
+        stdin: its whole input; the container then needs a shell and `head`. privileged: whether the
+        command gets more rights than the container.
         """
         what = f"run {command[0]} in container {name}"
         async with self.engine_call(what) as library:
@@ -240,8 +242,8 @@ class Engine(Connection):
             return await run_with_whole_input(container, command, session)
 
     async def attach(self, name: str, session: Session) -> None:
-        """Connect the user with the first process of a container, until it ends. Its input is that
-        of containers with `OpenStdin`.
+        """Connect the user's input and output with the first process of a container, until it ends.
+        The process reads the input only if the container has `OpenStdin`.
         """
         async with self.engine_call(f"attach to container {name}") as library:
             await attach_session(library.containers.container(name), session)
@@ -294,7 +296,7 @@ class Engine(Connection):
     # Images
 
     async def has_image(self, image: str) -> bool:
-        """Whether the engine has an image."""
+        """Return whether the engine has an image."""
         return await self.image(image) is not None
 
     async def image(self, image: str) -> Image | None:
@@ -326,8 +328,8 @@ class Engine(Connection):
         *,
         login: Mapping[str, str] | None = None,
     ) -> None:
-        """Pull an image. progress: receives lines. login: `username` and `password` for the image's
-        registry."""
+        """Pull an image from its registry. progress: called with each line about the progress.
+        login: the `username` and `password` for the registry."""
         name = check_image_name(image)
         pull_progress = PullProgress(image)
         auth = None if login is None else dict(login)
@@ -358,8 +360,8 @@ class Engine(Connection):
         return self._follow(f"save image {image}", read)
 
     async def follow(self, label: str, on_container: Callable[[Container], None]) -> None:
-        """Yield each container with a label that starts or ends, until the engine closes the
-        connection.
+        """Call `on_container` with each container that has a label and starts or ends, until the
+        engine closes the connection.
 
         The containers have only name, labels and, as state, the last action.
         """

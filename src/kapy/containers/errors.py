@@ -37,7 +37,7 @@ INVALID_ANSWER_ERRORS: Final = (
     struct.error,
     tarfile.TarError,
 )
-"""Exceptions of the library and this package for an answer that no engine would give."""
+"""Exceptions of the library and this package for a response that no engine would send."""
 
 
 class EngineError(KapyError):
@@ -205,7 +205,7 @@ def pull_failed(image: str, message: str) -> EngineError:
 
 
 def check_image_name(image: str) -> str:
-    """Return the image name if it is valid: it becomes part of URL paths of the engine's API.
+    """Check an image name, which becomes part of URL paths of the engine's API, and return it.
 
     Raises ImageUnavailable for a name that is invalid or would change the path.
     """

@@ -1,4 +1,4 @@
-"""Outputs of commands, demultiplexed: an engine sends both outputs in frames of one stream.
+"""Separate the two outputs of a command, which an engine sends as frames in one stream.
 
 The parser of the library buffers a frame until it is complete, and a frame can have 4 GiB. This
 parser passes on the parts of a frame as they arrive.
@@ -13,7 +13,7 @@ from aiodocker.stream import Message, Stream
 from kapy.containers.records import FRAME
 
 _MESSAGE: Final = 256
-"""Bytes of memory that a message takes besides its data, as far as flow control counts."""
+"""The memory in bytes that a message takes besides its data, for flow control."""
 
 
 class FrameParser:
@@ -36,11 +36,13 @@ class FrameParser:
         self._queue.set_exception(exc)
 
     def feed_eof(self) -> None:
-        """End the queue."""
+        """End the queue: the engine has closed the stream."""
         self._queue.feed_eof()
 
     def feed_data(self, data: bytes) -> tuple[bool, bytes]:
-        """Parse received bytes. Parts of one output that arrive together become one message."""
+        """Parse received bytes, and add the output in them to the queue. Parts of one output that
+        arrive together become one message.
+        """
         stream, joined = self._stream, bytearray()
         at = 0
         while at < len(data):

@@ -23,11 +23,12 @@ _WITH_PROCESSES = ("running", "paused")
 class Container:
     """The current state of a container.
 
-    state: `created`, `running`, `exited`, `paused`, `dead` … addresses: IPv4 and IPv6 by network; a
-    missing address is empty. ports: host ports by container port (`6443/tcp`). exit_code: of its
-    last run. started, finished: times in the engine's format. error: why the engine could not start
-    it. out_of_memory: whether the kernel killed it for its memory use. pid: its first process on
-    the engine's machine, 0 if it does not run.
+    state: `created`, `running`, `exited`, `paused`, `dead` … addresses: the IPv4 and the IPv6
+    address in each network; a missing address is empty. ports: host ports by container port
+    (`6443/tcp`). exit_code: the exit code of its last run. started, finished: times in the engine's
+    format. error: the reason for which the engine could not start it. out_of_memory: whether the
+    kernel killed it for its memory use. pid: the process ID of its first process on the engine's
+    machine, 0 if it does not run.
     """
 
     id: str
@@ -47,7 +48,9 @@ class Container:
 
     @property
     def is_running(self) -> bool:
-        """Whether it has processes; those of a paused one go on when a signal is sent to it."""
+        """Return whether the container has processes. A paused container has: they go on when a
+        signal is sent to it.
+        """
         return self.state in _WITH_PROCESSES
 
     def address(self, network: str = "") -> tuple[str, str]:
@@ -138,10 +141,11 @@ def _bound_ports(settings: JSON) -> Mapping[str, str]:
 class EngineInfo:
     """Properties of the engine.
 
-    security: its security options (`name=rootless` …). cpus, memory: of its machine, in bytes.
-    limits: the resources (`cpu`, `memory`, `pids`) that it can limit for its containers.
-    is_podman: whether it is Podman, whose API is not Docker's in every point. system: of its
-    machine (`Docker Desktop`, `Debian GNU/Linux 12`).
+    security: its security options (`name=rootless` …). cpus, memory: the number of CPUs and the
+    memory in bytes of the engine's machine. limits: the resources (`cpu`, `memory`, `pids`) that it
+    can limit for its containers. is_podman: whether it is Podman, whose API is not Docker's in
+    every point. system: the operating system of the engine's machine (`Docker Desktop`, `Debian
+    GNU/Linux 12`).
     """
 
     name: str
@@ -157,18 +161,18 @@ class EngineInfo:
 
     @property
     def is_rootless(self) -> bool:
-        """Whether the engine runs as an ordinary user."""
+        """Return whether the engine runs as an ordinary user."""
         return self._has_option("rootless")
 
     @property
     def hides_addresses(self) -> bool:
-        """Whether the addresses of containers are in a network namespace of the engine's user, or
-        in a virtual machine."""
+        """Return whether the addresses of containers are in a network namespace of the engine's
+        user, or in a virtual machine."""
         return self.is_rootless or self.system == _DESKTOP
 
     @property
     def remaps_users(self) -> bool:
-        """Whether containers have user namespaces unless they ask for the host's."""
+        """Return whether containers have user namespaces unless they ask for the host's."""
         return self._has_option("userns")
 
     def _has_option(self, name: str) -> bool:
@@ -206,8 +210,8 @@ def _limits(data: JSON, *, is_podman: bool) -> frozenset[str]:
 
 
 class Network(NamedTuple):
-    """A network of the engine. subnets: in CIDR notation. gateways: the addresses of the engine's
-    machine in it, one for each subnet that has one."""
+    """A network of the engine. subnets: its subnets in CIDR notation. gateways: the addresses of
+    the engine's machine in it, one for each subnet that has one."""
 
     name: str
     subnets: tuple[str, ...]

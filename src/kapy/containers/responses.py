@@ -1,4 +1,6 @@
-"""Responses of an engine: with a size limit, and as lines that let other tasks run in between."""
+"""Read the responses of an engine with a size limit, and as lines that let other tasks run in
+between.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +15,21 @@ from kapy._aio.cooperation import Cooperation
 from kapy.containers.errors import AnswerTooLarge
 
 MAX_TEXT_BYTES: Final = 4 << 20
-"""Bytes of an answer that is parsed on the event loop. A container takes about 3 KB in a list."""
+"""The maximum bytes of a response that is parsed on the event loop. A container takes about 3 KB in
+a list."""
 _CHUNK_BYTES: Final = 64 << 10
 
 
 Item = TypeVar("Item")
 LINES_PER_TURN: Final = 200
-"""Lines that are taken at once: a few milliseconds."""
+"""The number of lines that are processed before other tasks run: a few milliseconds."""
 
 
 class BoundedResponse(ClientResponse):
-    """An answer whose body is read whole only up to a size."""
+    """An HTTP response of the engine whose body is limited in size when it is read as a whole."""
 
     async def read(self) -> bytes:
-        """Return the body. Raises AnswerTooLarge."""
+        """Return the whole body. Raises AnswerTooLarge if it exceeds the limit."""
         if self._body is None:
             body = bytearray()
             while piece := await self.content.read(_CHUNK_BYTES):
@@ -39,7 +42,9 @@ class BoundedResponse(ClientResponse):
 
 
 class Library(Docker):
-    """The library, with a connection closed whose answer was not read to its end."""
+    """The client of the engine library, changed so that an error closes the connection of its
+    response.
+    """
 
     @asynccontextmanager
     async def _query(self, *positional: Any, **named: Any) -> AsyncIterator[ClientResponse]:
@@ -52,7 +57,9 @@ class Library(Docker):
 
 
 def open_library(address: str | None, timeout: ClientTimeout) -> Docker:
-    """Open the library for an engine, None for the engine of the current Docker context."""
+    """Open a client of the engine library. address: the address of the engine, None for the engine
+    of the current Docker context.
+    """
     library = Library(address, timeout=timeout)
     library.session.detach()  # its connector is reused by the new session
     library.session = ClientSession(

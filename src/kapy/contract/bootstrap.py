@@ -1,4 +1,4 @@
-"""The BootstrapConfig contract: one line per rule."""
+"""The BootstrapConfig contract: the fields that core reads, each with its rule."""
 
 from __future__ import annotations
 

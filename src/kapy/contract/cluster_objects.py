@@ -87,7 +87,7 @@ def cluster_of(document: Document) -> Key | None:
 
 
 def by_cluster(document: Document) -> Iterable[str]:
-    """Return the values for the index `BY_CLUSTER`."""
+    """Return the values of a document for the index `BY_CLUSTER`."""
     cluster = cluster_of(document)
     return () if cluster is None else (str(cluster),)
 
@@ -115,8 +115,9 @@ def _indexed_informer(cache: Cache, resource: Resource) -> Informer[Document]:
 def by_reference(informer: Informer[Document], *paths: Path) -> Callable[[Change], Iterable[Key]]:
     """Return a mapper from a provider's object to the objects of `informer` that refer to it.
 
-    paths: of their references. It works before any owner reference is set, so that the creation of
-    a missing object enqueues the objects that wait for it.
+    paths: the paths of the references in the objects of `informer`. The mapper works before any
+    owner reference is set, so that the creation of a missing object enqueues the objects that wait
+    for it.
     """
     index = f"{BY_REFERENCE} {paths}"
 

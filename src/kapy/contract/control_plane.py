@@ -1,4 +1,6 @@
-"""The ControlPlane contract: one line per rule, and properties derived from several fields."""
+"""The ControlPlane contract: the fields that core reads, each with its rule, and properties that
+are derived from several fields.
+"""
 
 from __future__ import annotations
 
@@ -161,12 +163,12 @@ class ControlPlane(View):
 
     @property
     def is_provisioning(self) -> bool:
-        """Whether no machine runs yet."""
+        """Return whether no machine runs yet."""
         return not self.current_version
 
     @property
     def is_upgrading(self) -> bool:
-        """Whether the wanted version is newer than a running one."""
+        """Return whether the wanted version is newer than a running one."""
         wanted = _parse_version("spec.version", ControlPlane.version.require(self))
         versions = self.status_versions
         if versions:
@@ -179,7 +181,7 @@ class ControlPlane(View):
 
     @property
     def is_scaling(self) -> bool:
-        """Whether the numbers of wanted, current, up-to-date, ready and available machines
+        """Return whether the numbers of wanted, current, up-to-date, ready and available machines
         differ.
         """
         wanted = ControlPlane.replicas.require(self)

@@ -20,7 +20,7 @@ class ContractError(KapyError):
 
 
 class FieldProblem(ContractError):
-    """One field breaks the contract. path: of the field, without a leading dot."""
+    """One field breaks the contract. path: the path of the field, without a leading dot."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f".{path}: {problem}")

@@ -165,7 +165,9 @@ class External:
         return contract_of(await self._crd(GroupKind(group, document["kind"])), version)
 
     async def _read(self, resource: Resource, key: Key) -> Document:
-        """Read the object. Raises NotFound."""
+        """Return an object from the watched cache of its kind, or from the server until the cache
+        is synced. Raises NotFound.
+        """
         informer = self._cache.informer(resource)
         self._watched.add(resource)
         for controller, keys, gather in self._wakes:

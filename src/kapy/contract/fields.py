@@ -45,7 +45,7 @@ class View:
 
     @property
     def name(self) -> str:
-        """`metadata.name`."""
+        """Return the object's name (`metadata.name`)."""
         name: str = self.document["metadata"]["name"]
         return name
 
@@ -57,17 +57,17 @@ class View:
 
     @property
     def deleting(self) -> bool:
-        """Whether the object is being deleted."""
+        """Return whether the object is being deleted."""
         return bool(self.document["metadata"].get("deletionTimestamp"))
 
 
 class Field(Generic[T]):
     """One optional field of a contract; None means that the provider has not set it.
 
-    path: dotted. v1beta1: its path in that contract, if it differs. decode: converts the value;
-    raises TypeError if it cannot. mandatory: whether every provider's CRD must have the field.
-    rule: the rule of the contract about the field. types: what a schema must have for that rule,
-    below the path of the field, by contract.
+    path: the dotted path of the field. v1beta1: its path in that contract, if it differs. decode:
+    converts the value; raises TypeError if it cannot. mandatory: whether every provider's CRD must
+    have the field. rule: the rule of the contract about the field. types: the types that a schema
+    must have for that rule, by contract and by paths below the field.
     """
 
     def __init__(
@@ -111,14 +111,17 @@ class Field(Generic[T]):
         return {f"{path}{below}": value for below, value in self._types.get(contract, {}).items()}
 
     def require(self, view: View) -> T:
-        """Return the value. Raises MissingField if the provider has not set it."""
+        """Return the field's value in a view. Raises MissingField if the provider has not set it.
+        """
         value = self.read(view)
         if value is None:
             raise MissingField(self.path(view.contract))
         return value
 
     def read(self, view: View) -> T | None:
-        """Return the value, or None. Raises WrongType if the value has another type."""
+        """Return the field's value in a view, None if it is not set. Raises WrongType if the value
+        has another type.
+        """
         contract = view.contract
         node: Any = view.document
         parts = self._parts[contract]
@@ -134,8 +137,8 @@ class Field(Generic[T]):
             raise WrongType(self._paths[contract], str(error)) from None
 
     def if_readable(self, view: View) -> T | None:
-        """Return the value, None also if it has another type: for callers that cannot report the
-        error.
+        """Return the field's value in a view, None also if the value has another type: for callers
+        that cannot report the error.
         """
         try:
             return self.read(view)
@@ -196,7 +199,9 @@ def text(
     mandatory: bool = False,
     rule: FieldRule | None = None,
 ) -> Field[str]:
-    """Return a string field. longest: in characters, if its owner copies it."""
+    """Return a string field. longest: the maximum length in characters, for a value that is copied
+    into another object.
+    """
 
     def read_text(value: Any) -> str:
         result = _text(value)

@@ -1,4 +1,4 @@
-"""The InfraCluster contract: one line per rule."""
+"""The InfraCluster contract: the fields that core reads, each with its rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The InfraMachine contract: one line per rule."""
+"""The InfraMachine contract: the fields that core reads, each with its rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The InfraMachinePool contract: one line per rule."""
+"""The InfraMachinePool contract: the fields that core reads, each with its rule."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class InfraMachinePool(View):
 
     @property
     def provisioned(self) -> bool:
-        """Whether the infrastructure is provisioned.
+        """Return whether the infrastructure is provisioned.
 
         Upstream's core still reads `status.ready` in both contracts: providers of the v1beta2
         contract that work with it may report nothing else.

@@ -22,7 +22,9 @@ V_co = TypeVar("V_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Found(Generic[V_co]):
-    """The object exists. problem: how it breaks its contract, as far as was noticed."""
+    """The result of a read: the object exists. problem: the contract violation that was found, if
+    any.
+    """
 
     view: V_co
     problem: ContractError | None = None
@@ -30,12 +32,12 @@ class Found(Generic[V_co]):
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """The object does not exist, or nothing refers to it."""
+    """The result of a read: the object does not exist, or nothing refers to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """The read failed, so the state is unknown."""
+    """The result of a read that failed, so that the state of the object is unknown."""
 
     error: Exception
 

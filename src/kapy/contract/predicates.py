@@ -1,5 +1,5 @@
-"""Predicate: changes that unblock another controller (spec, owners, deletion, initialization), as
-opposed to status noise.
+"""A predicate for changes that unblock another controller (spec, owners, deletion, initialization),
+as opposed to changes of the status that only inform.
 
     controller.watch(machines, unblocking_only(owners), debounce=STATUS_DEBOUNCE)
     controller.watch(machines, owners, debounce=AGGREGATE_DEBOUNCE)

@@ -30,25 +30,27 @@ class Template(View):
 
 
 class InfraMachineTemplate(Template):
-    """A template of infrastructure machines. `status.capacity` is for autoscalers."""
+    """The contract fields of a template of infrastructure machines. Autoscalers read
+    `status.capacity`.
+    """
 
     __slots__ = ()
 
 
 class InfraClusterTemplate(Template):
-    """A template of infrastructure clusters."""
+    """The contract fields of a template of infrastructure clusters."""
 
     __slots__ = ()
 
 
 class BootstrapConfigTemplate(Template):
-    """A template of bootstrap configurations."""
+    """The contract fields of a template of bootstrap configurations."""
 
     __slots__ = ()
 
 
 class ControlPlaneTemplate(Template):
-    """A template of control planes."""
+    """The contract fields of a template of control planes."""
 
     __slots__ = ()
 

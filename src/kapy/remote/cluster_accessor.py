@@ -36,7 +36,7 @@ PART: Final = 0.1
 class FailureDetector(Interceptor):
     """A transport that reports failures before a probe would notice them.
 
-    An answer of an unexpected form counts as Unreachable, too: it comes from another server, such
+    A response of an unexpected form counts as Unreachable, too: it comes from another server, such
     as a proxy's error page or a load balancer without backends.
     """
 
@@ -50,7 +50,7 @@ class FailureDetector(Interceptor):
         return await self._send(self.transport, request)
 
     async def probe(self, request: Request) -> Reply:
-        """Send a probe; an answer of an unexpected form fails it, too."""
+        """Send a probe; a response of an unexpected form is a failure, too."""
         return await self._send(probe_of(self.transport), request)
 
     async def _send(self, way: Transport, request: Request) -> Reply:
@@ -65,7 +65,9 @@ class FailureDetector(Interceptor):
 
 
 def _has_expected_form(body: Any, request: Request) -> bool:
-    """Return whether the body has the form of the request's answer: events, or one document."""
+    """Return whether a response's body has the form that the request asks for: events, or one
+    document.
+    """
     if "watch" in request.query:
         return not isinstance(body, (bytes, dict))
     return isinstance(body, dict) and bool(body)
@@ -82,7 +84,7 @@ class Selection(NamedTuple):
 
 
 class WatchedCollection:
-    """One collection of a workload cluster, and the task that follows it."""
+    """The cached objects of one collection in a workload cluster, and the task that watches it."""
 
     __slots__ = ("_synced", "informer", "reflector", "store", "task")
 
@@ -100,7 +102,9 @@ class WatchedCollection:
         self._synced = synced
 
     async def replace(self, items: Sequence[Document], version: str) -> bool:
-        """Take in a whole list; the first one notifies the waiting controllers."""
+        """Replace the cached objects by a complete list; the first list notifies the waiting
+        controllers.
+        """
         first = not self.store.is_synced
         result = await self.store.replace(items, version)
         if first:
@@ -108,11 +112,11 @@ class WatchedCollection:
         return result
 
     def rewind(self) -> None:
-        """Distrust the known state."""
+        """Mark the cached objects as possibly outdated, since the server may have gone back."""
         self.store.rewind()
 
     def take(self, event: Event) -> None:
-        """Take in one watch event."""
+        """Apply one watch event to the cached objects."""
         self.store.take(event)
 
 
@@ -163,20 +167,24 @@ class ClusterAccessor:
 
     @property
     def over_network(self) -> bool:
-        """Whether only a probe can detect that the server went away."""
+        """Return whether only a probe can detect that the server went away."""
         return self.transport is not None and self.transport.over_network
 
     def use(
         self, transport: FailureDetector, throttle: RequestThrottle, field_manager: str
     ) -> None:
-        """Use an open connection. throttle: the same one, for reconciles."""
+        """Use an open connection. throttle: a transport that limits the requests of reconciles on
+        it.
+        """
         self.transport = transport
         self.throttle = throttle
         self.client = Client(throttle, field_manager=field_manager, observe=self.observe)
         self.client.log_write = log_write
 
     def observe(self, resource: Resource, document: Document) -> None:
-        """Store the answer of an own write to this cluster."""
+        """Store the object in the response to a write of this program in the caches of this
+        cluster.
+        """
         for selection, entry in self.informers.items():
             # Only the server evaluates field selectors: the watch delivers those objects.
             if selection.resource == resource and not selection.fields:
@@ -224,7 +232,7 @@ class ClusterAccessor:
             watched.task.cancel()
 
     def record_success(self, at: datetime) -> None:
-        """Record that the cluster answered."""
+        """Record that the cluster responded."""
         if self.failures:
             self._retry_watches()
         self.failures = 0
@@ -255,7 +263,7 @@ class ClusterAccessor:
                 watched.reflector.retry_now()
 
     def record_failure(self, because: str) -> None:
-        """Record that the cluster did not answer as expected."""
+        """Record that the cluster did not respond as expected. because: the reason."""
         self.failures += 1
         self.reason = because
 

@@ -54,15 +54,13 @@ CONCURRENCY: Final = 100  # most of the time of a connect is waiting
 
 
 Dial = Callable[[Kubeconfig], Transport]
-"""How a workload cluster is reached. The in-memory provider answers in process for its own.
-
-Raises Unreachable when it knows that nobody is there. A transport whose `over_network` is true is
-probed; one that has `aclose` is closed.
-"""
+"""Connects to a workload cluster. The in-memory provider responds in process for its own clusters.
+Raises Unreachable if the server is known to be gone. A transport whose `over_network` is true is
+probed; one that has `aclose` is closed."""
 
 
 ATTEMPTS: Final = 5
-"""Failed connects after which a cluster counts as unreachable."""
+"""The number of failed connects after which a cluster counts as unreachable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +74,8 @@ class Health:
 
     @property
     def is_establishing(self) -> bool:
-        """Whether no attempt has succeeded yet, and only a few were made. That is normal after a
-        start of this program and says nothing about the cluster."""
+        """Return whether no attempt has succeeded yet, and only a few were made. That is normal
+        after a start of this program and says nothing about the cluster."""
         return self.last_success is None and self.failures < ATTEMPTS
 
 
@@ -233,7 +231,7 @@ class ClusterCache:
         return accessor.watch(selection, self._group, random, _do_nothing, listed).informer
 
     def stop_temporary_informer(self, cluster: Key, resource: Resource, fields: str) -> None:
-        """Stop a temporary informer."""
+        """Stop an informer that `start_temporary_informer` started."""
         accessor = self._accessors.get(cluster)
         if accessor is not None:
             accessor.unwatch(Selection(resource, fields=fields, temporary=True))
@@ -265,7 +263,7 @@ class ClusterCache:
         return lambda: self._on_trigger.remove(handler)
 
     async def run(self) -> None:
-        """Connect, probe, reconnect; until cancelled."""
+        """Connect to clusters, probe the connections and reconnect, until cancelled."""
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
@@ -442,7 +440,7 @@ class ClusterCache:
 
 
 def _do_nothing() -> None:
-    """Do nothing: the first list is known already."""
+    """Ignore the first list of a temporary informer: the caller has read it already."""
 
 
 def _cluster_of(change: Change) -> Iterable[Key]:
@@ -454,7 +452,7 @@ def _cluster_of(change: Change) -> Iterable[Key]:
 
 
 def _kubeconfig_of(accessor: ClusterAccessor) -> Kubeconfig:
-    """Parse the kubeconfig. Raises KubeconfigError."""
+    """Parse the kubeconfig in a cluster's Secret. Raises KubeconfigError."""
     return parse(_decode(accessor.value), f"the kubeconfig of cluster {accessor.cluster}")
 
 

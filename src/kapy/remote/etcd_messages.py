@@ -37,7 +37,8 @@ _MEMBERS: Final[Message] = {**_HEADED, 2: Field("members", "message", repeated=T
 
 
 class EtcdCall(NamedTuple):
-    """A call. path: of the gateway; method: of gRPC."""
+    """One method of etcd's API. path: its path in the HTTP/JSON gateway. method: its name in gRPC.
+    """
 
     path: str
     method: str

@@ -35,7 +35,7 @@ _STATUS: Final = re.compile(r"[0-9]{1,9}")
 
 
 class GrpcError(KapyError):
-    """A call failed. status: gRPC's number."""
+    """A gRPC call failed. status: the gRPC status code."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message or f"gRPC status {status}")
@@ -43,7 +43,7 @@ class GrpcError(KapyError):
 
 
 class GrpcClient:
-    """Calls on one connection, one at a time. authority: the name of the server."""
+    """Calls methods on one connection, one at a time. authority: the name of the server."""
 
     def __init__(self, stream: ByteStream, authority: str) -> None:
         self._stream = stream
@@ -52,8 +52,8 @@ class GrpcClient:
         self._http.initiate_connection()
 
     async def call(self, method: str, message: bytes) -> bytes:
-        """Call `/package.Service/Method`. Raises GrpcError, and OSError if the connection
-        breaks.
+        """Call the method `/package.Service/Method`; return the response message. Raises GrpcError,
+        and OSError if the connection breaks.
         """
         try:
             number = self._ask(method, message)
@@ -62,7 +62,7 @@ class GrpcClient:
             raise GrpcError(INTERNAL, f"the other side does not speak HTTP/2: {error}") from None
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection to the server."""
         self._stream.close()
 
     def _ask(self, method: str, message: bytes) -> int:
@@ -132,11 +132,11 @@ class Call(NamedTuple):
 
 
 Answer = Callable[[Call], Awaitable[bytes]]
-"""The response's message. Raises GrpcError."""
+"""Handles a call: returns the response message, or raises GrpcError."""
 
 
 async def serve_grpc(stream: ByteStream, answer: Answer) -> None:
-    """Answer the calls of one connection until the client ends it."""
+    """Serve the calls of one connection until the client ends it. answer: handles each call."""
     http = H2Connection(H2Configuration(client_side=False, header_encoding=None))
     http.initiate_connection()
     stream.write(http.data_to_send())
@@ -189,7 +189,7 @@ def _frame(message: bytes) -> bytes:
 
 
 def _unframe(body: bytes) -> bytes:
-    """Return the one message of a body. Raises GrpcError."""
+    """Return the only message in a response body. Raises GrpcError."""
     if len(body) < 5 or len(body) != 5 + int.from_bytes(body[1:5], "big"):
         raise GrpcError(INTERNAL, "the body is not one gRPC message")
     if body[0]:

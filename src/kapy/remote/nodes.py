@@ -55,7 +55,9 @@ class NodeDeletion:
         return self.since + timedelta(seconds=limit) - now
 
     def is_over(self, limit: int | None, now: datetime, *, connected: bool) -> bool:
-        """Return whether to continue without it. connected: whether the cluster is connected."""
+        """Return whether the time limit of the deletion is over, so that its caller continues
+        without it. connected: whether the workload cluster is connected.
+        """
         remaining = self.remaining(limit, now)
         if remaining is None or remaining > timedelta(0):
             return False
@@ -69,12 +71,12 @@ class NodeDeletions:
         self._begun: dict[Key, NodeDeletion] = {}
 
     def of(self, owner: Key, uid: str, now: datetime) -> NodeDeletion:
-        """Return the deletion, which begins now if it has not begun yet."""
+        """Return the deletion of an owner's Nodes, which begins now if it has not begun yet."""
         node_deletion = self._begun.get(owner)
         if node_deletion is None or node_deletion.uid != uid:
             node_deletion = self._begun[owner] = NodeDeletion(uid, now)
         return node_deletion
 
     def forget(self, owner: Key) -> None:
-        """Forget a deleted object."""
+        """Forget the Node deletion of an owner that is deleted."""
         self._begun.pop(owner, None)

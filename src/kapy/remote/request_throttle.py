@@ -55,11 +55,11 @@ class NotConnected(NotYet):
 class RequestThrottle(Interceptor):
     """A transport that throttles requests and breaks the circuit to a silent cluster.
 
-    A request without an answer within `LONGEST_WAIT` is Unreachable; then no request is admitted
-    for a while, which grows until an answer arrives. If `overdue` has no slot left, that limit is
+    A request without a response within `LONGEST_WAIT` is Unreachable; then no request is admitted
+    for a while, which grows until a response arrives. If `overdue` has no slot left, that limit is
     `PROMPT`. `MAX_IN_FLIGHT` requests are sent at a time. While they are slower than a prompt
-    answer, further ones are refused at once (NotConnected), as are requests beyond `MAX_QUEUED`.
-    recovered: called when the cluster answers again, and when refused requests may be tried again.
+    response, further ones are refused at once (NotConnected), as are requests beyond `MAX_QUEUED`.
+    recovered: called when the cluster responds again, and when refused requests may be tried again.
     """
 
     __slots__ = (
@@ -124,7 +124,7 @@ class RequestThrottle(Interceptor):
             limit.reschedule(asyncio.get_running_loop().time())
 
     async def _admit(self) -> None:
-        """Acquire a slot. Raises NotConnected if none becomes free soon."""
+        """Acquire a slot for a request. Raises NotConnected if none becomes free soon."""
         now = asyncio.get_running_loop().time()
         if now < self._open_until:
             self._schedule_retry(self._open_until - now)
@@ -143,7 +143,9 @@ class RequestThrottle(Interceptor):
             self._queued -= 1
 
     async def _try_acquire(self) -> bool:
-        """Acquire a slot; return False if none becomes free within the time of a prompt answer."""
+        """Acquire a slot for a request; return False if none becomes free within the time of a
+        prompt response.
+        """
         now = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(max(0.0, self._oldest() + PROMPT - now)):
@@ -173,7 +175,7 @@ class RequestThrottle(Interceptor):
         self._recovered()
 
     def cancel_retry(self) -> None:
-        """Cancel the notification: another event will replace it."""
+        """Cancel the scheduled notification of controllers: another event will replace it."""
         if self._retry_timer is not None:
             self._retry_timer.cancel()
             self._retry_timer = None

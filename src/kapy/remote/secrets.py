@@ -64,7 +64,7 @@ class InvalidSecretName(KapyError):
 
 
 def secret_name(cluster: str, purpose: str) -> str:
-    """Return `<cluster>-<purpose>`."""
+    """Return the name of a cluster's Secret: `<cluster>-<purpose>`."""
     return f"{cluster}-{purpose}"
 
 

@@ -26,8 +26,9 @@ def webhook_name(what: str, resource: Resource) -> str:
 def webhook_configurations(rules: Rulebook, name: str, client: Document) -> list[Document]:
     """Return the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration of a provider.
 
-    name: of both. client: a `clientConfig` without a path: `{"service": {"name": …, "namespace":
-    …}, "caBundle": …}`, or `{"url": "https://…"}`. Kinds without defaults have no mutating webhook.
+    name: the name of both configurations. client: the `clientConfig` of the webhooks without a
+    path: `{"service": {"name": …, "namespace": …}, "caBundle": …}`, or `{"url": "https://…"}`.
+    Kinds without defaults have no mutating webhook.
     """
     kinds = list(rules.kinds.values())
     mutating = [
@@ -72,8 +73,8 @@ def webhook_of(
     operations: Sequence[str] = WRITES,
     part: str = "",
 ) -> Document:
-    """Return one webhook of a configuration. client: without a path. part: a subresource, as
-    `/scale`.
+    """Return one webhook of a configuration. client: its `clientConfig` without a path. part: a
+    subresource, such as `/scale`.
     """
     rule = {
         "apiGroups": [resource.group],

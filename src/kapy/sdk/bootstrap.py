@@ -33,8 +33,9 @@ class BootstrapContext(Generic[T]):
     Cluster itself, None if it is gone. machine, pool: the owner, one of both; None in
     `reconcile_delete` if it is gone. version: the Kubernetes version, "" if it is not set.
     control_plane: whether it is a control plane machine; first: whether it initializes the control
-    plane (see `BootstrapProvider.initialises`). endpoint: of the control plane, None while it is
-    unknown. keys: the cluster's certificates. last_conditions: those of the last reconcile.
+    plane (see `BootstrapProvider.initialises`). endpoint: the control plane endpoint, None while it
+    is unknown. keys: the cluster's certificates. last_conditions: the conditions of the last
+    reconcile.
     """
 
     key: Key
@@ -80,13 +81,13 @@ class BootstrapProvider(RenamedMethods, ABC, Generic[T]):
         return Unchanged()
 
     async def reconcile_delete(self, context: BootstrapContext[T]) -> Released | Waiting:
-        """Delete other resources than the data. Called only with a finalizer."""
+        """Delete resources other than the data. Called only with a finalizer."""
         del context
         return Released()
 
     def serves(self, document: Document) -> bool:
-        """Return whether the object belongs to this provider: others may serve some objects of its
-        kind.
+        """Return whether this provider serves an object. Other providers may serve other objects of
+        the same kind.
         """
         del document
         return True

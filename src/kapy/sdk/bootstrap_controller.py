@@ -168,8 +168,9 @@ class BootstrapConfigReconciler(
     async def _create_data(
         self, draft: Draft[BootstrapConfigContractObject], context: BootstrapContext[T]
     ) -> Result:
-        """Create the data. A first machine that cannot start keeps the lock: another first machine
-        could create a second cluster.
+        """Get the bootstrap data from the provider, store them in the Secret, and report it in the
+        status. A first machine that cannot start keeps the lock: another first machine could create
+        a second cluster.
         """
         data = await self._data.read(draft.object)
         if data is None:
@@ -186,7 +187,9 @@ class BootstrapConfigReconciler(
     async def _refresh_data(
         self, draft: Draft[BootstrapConfigContractObject], context: BootstrapContext[T]
     ) -> Result:
-        """Refresh existing data."""
+        """Ask the provider whether the stored bootstrap data are still valid, and store a pool's
+        new data.
+        """
         if not self._refreshes or not _may_still_be_read(context):
             return self._set_available(draft, Unchanged())
         bootstrap_data = await self._data.read(draft.object)

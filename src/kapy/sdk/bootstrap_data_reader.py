@@ -17,14 +17,14 @@ from kapy.kube.names import SECRETS
 from kapy.remote.secrets import KUBECONFIG_VALUE, secret_value
 
 LABELLED: Final = Label.CLUSTER_NAME
-"""Selects the Secrets of clusters; one watch for all who use this selector."""
+"""The label selector for the Secrets of clusters. All users of this selector share one watch."""
 
 
 FORMAT: Final = "format"
 
 
 class BootstrapSecret(NamedTuple):
-    """The contents of a bootstrap Secret. format: of the data, "" if it is not set."""
+    """The contents of a bootstrap Secret. format: the format of the data, "" if it is not set."""
 
     data: bytes
     format: str = ""
@@ -38,7 +38,8 @@ class BootstrapReader:
         self._client = runtime.client
 
     async def read(self, key: Key, *, required: bool = True) -> BootstrapSecret:
-        """Return the data. required: also wait for a Secret that has none yet.
+        """Return the bootstrap data in a Secret. required: whether to wait for the data, too, if
+        the Secret has none yet.
 
         Raises NotYet while the Secret does not exist, BadSecret if it is invalid.
         """

@@ -11,14 +11,18 @@ from kapy.kube import Document, Key
 
 
 def machine_spec_of(owner: Document) -> Document:
-    """Return the machine spec: a Machine's own, or that of a pool."""
+    """Return the machine spec of an owner: the spec of a Machine, or that in the template of a
+    MachinePool.
+    """
     spec: Document = owner.get("spec") or {}
     result: Document = (spec["template"].get("spec") or {}) if "template" in spec else spec
     return result
 
 
 def is_update(change: Change, part: Any) -> bool:
-    """Return whether an object was written without a change of its `part` part."""
+    """Return whether an object was updated without a change of one part. part: returns that part of
+    the object.
+    """
     if change.old is None or change.new is None:
         return False
     return bool(part(change.old) == part(change.new))

@@ -96,10 +96,10 @@ def _public_key_problem(pair: KeyPair) -> str:
 
 
 CLUSTER_SECRETS: Final = CLUSTER_NAME_LABEL
-"""Label selector of the Secrets that are watched; a user's own may lack the label."""
+"""The label selector for the Secrets that are watched; a user's own Secret may lack the label."""
 
 MAX_CHECKED: Final = 10_000
-"""States of Secrets that are remembered."""
+"""The number of checked Secrets whose results are cached."""
 
 
 class ExternalCertificateMissing(KapyError):
@@ -115,7 +115,7 @@ class StoredCertificate:
 
 
 class ClusterCertificates:
-    """The certificate Secrets of all clusters."""
+    """Reads and creates the certificate Secrets of all clusters."""
 
     find_or_make = RenamedMember("find_or_create")
     make = RenamedMember("create")
@@ -151,7 +151,7 @@ class ClusterCertificates:
     async def find(
         self, cluster: Key, certificates: Sequence[ClusterCertificate], *, checked: bool = True
     ) -> dict[str, StoredCertificate]:
-        """Return the existing certificates by purpose. checked: only if they fit their keys.
+        """Return the existing certificates by purpose. checked: whether each must fit its key.
 
         Raises ExternalCertificateMissing, UnusableSecrets; BadSecret if not checked.
         """
@@ -264,7 +264,9 @@ class ClusterCertificates:
 
 
 class ClusterKeys:
-    """The certificates of one cluster. owner: of generated certificates."""
+    """The certificates of one cluster, as a provider gets them. owner: the owner of generated
+    certificates.
+    """
 
     def __init__(
         self, certificates: ClusterCertificates, cluster: Key, owner: OwnerReference

@@ -39,8 +39,8 @@ class ConsoleUnavailable(KapyError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineTarget:
-    """A machine to look into. machine, infra: the Machine and its infrastructure object, as read
-    from the management cluster."""
+    """A machine whose logs are read, or in which a command is run. machine, infra: the Machine and
+    its infrastructure object, as read from the management cluster."""
 
     machine: Document
     infra: Document
@@ -83,9 +83,9 @@ class LogRequest:
 class CommandStreams:
     """The user's side of a command.
 
-    output, errors: take what the command writes. input: what it reads, None where it reads
-    nothing; it ends with the user's input. tty: whether the command gets a terminal. sizes: rows
-    and columns of the user's terminal, at first and after each change.
+    output, errors: called with the bytes of the command's outputs. input: the input of the command,
+    None for a command without input; it ends with the user's input. tty: whether the command gets a
+    terminal. sizes: rows and columns of the user's terminal, at first and after each change.
     """
 
     output: Callable[[bytes], object]
@@ -101,11 +101,11 @@ class MachineConsole(ABC):
     """
 
     sources: ClassVar[Mapping[str, str]] = {}
-    """One line about each log, by its name; the first one is read where the user names none."""
+    """A one-line description of each log, by its name. The first log is the default."""
 
     @abstractmethod
     def serves(self, infra: Document) -> bool:
-        """Whether the infrastructure object is one of this console's machines."""
+        """Return whether the infrastructure object is one of this console's machines."""
 
     @abstractmethod
     def logs(self, target: MachineTarget, wanted: LogRequest) -> AsyncIterator[bytes]:
@@ -114,7 +114,7 @@ class MachineConsole(ABC):
     async def execute(
         self, target: MachineTarget, command: Sequence[str], streams: CommandStreams
     ) -> int:
-        """Run a command to its end; answers its exit code. Raises ConsoleUnavailable."""
+        """Run a command to its end; return its exit code. Raises ConsoleUnavailable."""
         del command, streams
         raise ConsoleUnavailable(
             f"commands cannot be run in Machine {target.name}: the provider of "
@@ -132,11 +132,12 @@ class MachineConsole(ABC):
         return ""
 
     async def versions(self) -> Mapping[str, str]:
-        """Versions of what the machines run on, by name, for a bug report."""
+        """Return the versions of the software that the machines run on, by name, for a bug report.
+        """
         return {}
 
     async def aclose(self) -> None:
-        """End all connections."""
+        """Close all connections that the console has opened."""
         return
 
     async def __aenter__(self) -> Self:

@@ -47,7 +47,7 @@ L = TypeVar("L", bound=ContractObject)
 
 
 class Initialization(Model):
-    """`status.initialization`: set once, never unset."""
+    """The field `status.initialization` of infrastructure. Once it is set, it is never unset."""
 
     provisioned: bool | None = None
 
@@ -76,7 +76,9 @@ class InfraMachinePoolSpec(Model):
 
 
 class InfraMachinePoolStatus(ContractStatus):
-    """The status of a pool. ready: read by upstream's core in place of the initialization."""
+    """The contract's status fields of an infrastructure machine pool. ready: the field that
+    upstream's core reads instead of the initialization.
+    """
 
     initialization: Initialization = field(default_factory=Initialization)
     ready: bool = False
@@ -111,7 +113,7 @@ class InfraClusterContractObject(ContractObject):
 
 @cache
 def contract_object_of(resource: Resource, contract: type[L]) -> type[L]:
-    """Return the contract object for one provider's kind."""
+    """Return the Struct with a contract's fields for the kind of one provider."""
     return type(
         f"{resource.kind}Contract", (contract,), {"RESOURCE": resource, "__module__": __name__}
     )

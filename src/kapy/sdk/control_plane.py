@@ -31,9 +31,10 @@ class ControlPlaneContext(Generic[T]):
 
     object: the provider's own object, as it was read. cluster: the key of its Cluster; owner: the
     Cluster itself, None if it is gone. version: the Kubernetes version, with a v. replicas: the
-    wanted instances, None if not set. endpoint: the one that is set already, here or in the
+    wanted instances, None if not set. endpoint: the endpoint that is set already, here or in the
     Cluster; immutable. initialized: whether the control plane has ever served requests. keys: the
-    cluster's certificates, generated on demand. last_conditions: those of the last reconcile.
+    cluster's certificates, generated on demand. last_conditions: the conditions of the last
+    reconcile.
     """
 
     key: Key
@@ -54,7 +55,7 @@ class AnyControlPlaneProvider(RenamedMethods, ABC, Generic[T]):
 
     provides_endpoint: whether the control plane has its own endpoint. Otherwise it waits for the
     Cluster's, which the infrastructure or the user sets. needs_infrastructure: whether it waits for
-    the cluster's infrastructure. algorithm: of the private key in issued kubeconfigs.
+    the cluster's infrastructure. algorithm: the algorithm of the private key in issued kubeconfigs.
     """
 
     provides_endpoint: ClassVar[bool] = True
@@ -62,8 +63,8 @@ class AnyControlPlaneProvider(RenamedMethods, ABC, Generic[T]):
     algorithm: ClassVar[Algorithm] = "RSA-2048"
 
     def serves(self, document: Document) -> bool:
-        """Return whether the object belongs to this provider: others may serve some objects of its
-        kind.
+        """Return whether this provider serves an object. Other providers may serve other objects of
+        the same kind.
         """
         del document
         return True
@@ -80,7 +81,8 @@ class AnyControlPlaneProvider(RenamedMethods, ABC, Generic[T]):
 class ControlPlaneProvider(AnyControlPlaneProvider[T]):
     """Implement this class to manage control planes that have no Machines.
 
-    external: they have no Nodes in their cluster either (`status.externalManagedControlPlane`).
+    external: whether they have no Nodes in their cluster either
+    (`status.externalManagedControlPlane`).
     """
 
     RENAMED: ClassVar[Mapping[str, str]] = {

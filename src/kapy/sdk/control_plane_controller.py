@@ -1,6 +1,6 @@
 """The controller of hosted control planes, which have no Machines.
 
-`kapy.sdk.control_plane_reconciler` has what is common to all control planes.
+`kapy.sdk.control_plane_reconciler` has the parts that all control planes share.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def add_control_plane(
 
 
 class HostedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
-    """Reconciles hosted control planes."""
+    """Reconciles the objects of one kind of control planes that have no Machines."""
 
     def __init__(
         self,

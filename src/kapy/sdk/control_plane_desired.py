@@ -109,7 +109,9 @@ class DesiredMachines:
         config: Reference,
         annotations: Mapping[str, str] | None = None,
     ) -> Document:
-        """Return a new Machine. annotations: in addition to those of the template."""
+        """Return the apply configuration of a new Machine. annotations: annotations in addition to
+        those of the template.
+        """
         metadata = {"name": name, "namespace": self.plane.metadata.namespace}
         spec = self._spec(failure_domain, version, infrastructure, config)
         return self._machine(metadata, spec, {**(annotations or {}), self.hook: ""})
@@ -117,8 +119,8 @@ class DesiredMachines:
     def updated_machine(
         self, machine: Machine, annotations: Mapping[str, str] | None = None
     ) -> Document:
-        """Return an existing Machine with its mutable fields updated. annotations: in addition to
-        those of the template.
+        """Return the apply configuration of an existing Machine with its mutable fields.
+        annotations: annotations in addition to those of the template.
         """
         there, metadata = machine.spec, machine.metadata
         spec = self._spec(

@@ -26,8 +26,9 @@ Step: TypeAlias = Callable[[], Awaitable[Result | None]]
 
 
 class MachineLoop(ABC):
-    """One reconcile of a control plane. client: of the management cluster. hook: the annotation
-    that delays a Machine's shutdown until the control plane agrees.
+    """One reconcile of a control plane that consists of Machines. client: a client of the
+    management cluster. hook: the annotation that delays a Machine's shutdown until the control
+    plane agrees.
     """
 
     def __init__(self, client: Client, hook: str) -> None:
@@ -68,7 +69,9 @@ class MachineLoop(ABC):
 
     @abstractmethod
     async def create_machine(self, *, first: bool) -> None:
-        """Create a Machine. first: there is none."""
+        """Create a Machine of the control plane. first: whether the control plane has no Machine
+        yet.
+        """
 
     async def prepare_rollout(self) -> None:  # noqa: B027 - optional
         """Prepare the workload cluster for Machines of the new configuration."""
@@ -83,7 +86,7 @@ class MachineLoop(ABC):
         del machine
 
     async def delete_machine(self, machine: Machine) -> None:
-        """Delete a Machine."""
+        """Delete a Machine of the control plane, unless it is gone already."""
         try:
             await self._client.delete(Machine.RESOURCE, machine.key, uid=machine.metadata.uid)
         except NotFound:
@@ -102,7 +105,7 @@ class MachineLoop(ABC):
         return True
 
     async def run(self) -> Result | None:
-        """Take the steps; None if each of them found nothing to do."""
+        """Take the steps of the reconcile; return None if each of them found nothing to do."""
         for step in self.steps():
             result = await step()
             if result is not None:
@@ -168,15 +171,17 @@ class MachineLoop(ABC):
 
 
 class ClusterMachines(NamedTuple):
-    """The control plane Machines of a cluster: of one control plane, and of others."""
+    """The control plane Machines of a cluster. own: the Machines of one control plane. foreign: the
+    Machines of other owners.
+    """
 
     own: Sequence[Document]
     foreign: Sequence[Document]
 
 
 def control_plane_machines(machines: Iterable[Document], uid: str) -> ClusterMachines:
-    """Sort the control plane Machines of a cluster. machines: all Machines of the cluster. uid: of
-    the control plane.
+    """Divide the control plane Machines of a cluster into those of one control plane and those of
+    others. machines: all Machines of the cluster. uid: the uid of the control plane.
     """
     own, foreign = list[Document](), list[Document]()
     for document in machines:

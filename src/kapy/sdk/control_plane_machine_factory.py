@@ -36,9 +36,9 @@ class NewMachine:
     """The input for creating one Machine.
 
     template: reads the infrastructure template. config: the bootstrap configuration.
-    failure_domain: chooses the failure domain, when the other objects exist. annotations: of the
-    Machine, in addition to those of the template. report: a context that is entered while a part is
-    created, for errors.
+    failure_domain: chooses the failure domain, when the other objects exist. annotations:
+    annotations of the Machine in addition to those of the template. report: returns a context that
+    is entered while a part is created, and that reports errors.
     """
 
     name: str
@@ -91,7 +91,8 @@ class MachineFactory:
         )
 
     async def create(self, desired: DesiredMachines, new: NewMachine) -> Document:
-        """Create a Machine: its infrastructure, its bootstrap configuration, then the Machine.
+        """Create the infrastructure and the bootstrap configuration of a new Machine, then the
+        Machine; return the Machine.
 
         If the server refuses one of them, the objects before it are deleted.
         """

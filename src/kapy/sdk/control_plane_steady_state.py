@@ -35,18 +35,18 @@ class ChangeCounter:
         return noted
 
     def increment(self, keys: Iterable[Key]) -> Iterable[Key]:
-        """Return the keys after marking them as changed."""
+        """Mark the keys as changed, and return them."""
         results = tuple(keys)
         for key in results:
             self._counts[key] = self.count(key) + 1
         return results
 
     def count(self, key: Key) -> int:
-        """Return the number of changes: to be read before a reconcile reads anything."""
+        """Return the number of changes of a key. Read it before a reconcile reads anything."""
         return self._counts.get(key, 0)
 
     def forget(self, key: Key) -> None:
-        """Forget a deleted object."""
+        """Forget the changes of a deleted object."""
         self._counts.pop(key, None)
 
 

@@ -61,7 +61,7 @@ class ControlPlaneWatches:
             yield from self._of_label(change.document)
 
     def workers(self, cluster: Key) -> list[str]:
-        """Return the cluster's worker Machines and its pools."""
+        """Return the kinds and names of the cluster's worker Machines and MachinePools."""
         result = (
             item for kind in self._machines for item in kind.list_by_index(BY_CLUSTER, str(cluster))
         )
@@ -87,7 +87,7 @@ class ControlPlaneWatches:
 class InfrastructureTemplates:
     """Maps a new infrastructure template to the control planes that clone it.
 
-    Such a control plane waits for the template. Later changes concern nobody, because a template's
+    Such a control plane waits for the template. Later changes are ignored, because a template's
     spec is immutable.
     """
 

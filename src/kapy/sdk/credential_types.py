@@ -1,8 +1,8 @@
 """Credentials of tenants: a provider acts with the account of the cluster's tenant only.
 
-The infrastructure of a cluster says it in `spec.identityRef`: a Secret of its own namespace, or an
-identity, which is an object of the whole cluster that says which namespaces may use it and where
-its Secret is:
+The infrastructure of a cluster refers to the account in `spec.identityRef`. The reference names a
+Secret in the same namespace, or an identity. An identity is a cluster-scoped object that lists the
+namespaces that may use it, and refers to its Secret:
 
     spec:
       allowedNamespaces: {list: [team-a], selector: {matchLabels: {tier: gold}}}
@@ -15,7 +15,7 @@ its Secret is:
     add_infra_machine(runtime, PaperMachine, cloud, finalizer=…, credentials=tenants)
 
 Each context then has its `credential`. An object that may not use one is not acted upon, and its
-condition CredentialsAvailable says why. Keep state between calls in `Sessions`.
+condition CredentialsAvailable has the reason. Keep state between calls in `Sessions`.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ class IdentityReference(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credential:
-    """The credential of a tenant. identity: its source, as in `Secret team-a/paper`, which
-    distinguishes tenants. version: changes with every rotation. data: of the Secret, decoded.
+    """The credential of a tenant. identity: the source of the credential, such as `Secret
+    team-a/paper`, which distinguishes tenants. version: a text that changes with every rotation.
+    data: the decoded data of the Secret.
     """
 
     identity: str
@@ -57,8 +58,8 @@ class Credential:
 
 
 class CredentialRefused(KapyError):
-    """An object gets no credential. reason: of the condition. requeue_after: when to retry; None if
-    all relevant objects are watched.
+    """An object gets no credential. reason: the reason for the condition. requeue_after: the time
+    until the next attempt; None if all relevant objects are watched.
     """
 
     def __init__(self, reason: str, message: str, requeue_after: timedelta | None = None) -> None:
@@ -68,7 +69,9 @@ class CredentialRefused(KapyError):
 
     @property
     def result(self) -> Waiting:
-        """Return the result in place of a provider that cannot be called."""
+        """Return the result that takes the place of the provider's, since the provider cannot be
+        called.
+        """
         condition = false(CREDENTIALS_AVAILABLE, self.reason, str(self))
         return Waiting(message=str(self), requeue_after=self.requeue_after, conditions=[condition])
 
@@ -110,6 +113,8 @@ def identity_reference(infra: Document) -> IdentityReference | None:
 
 
 def secret_of_identity(identity: Document, namespace: str) -> Key | None:
-    """Return the Secret of an identity. namespace: the default."""
+    """Return the key of the Secret that an identity refers to. namespace: the default namespace of
+    the Secret.
+    """
     ref = (identity.get("spec") or {}).get("secretRef") or {}
     return Key(ref.get("namespace") or namespace, ref["name"]) if ref.get("name") else None

@@ -18,7 +18,8 @@ from kapy.kube.meta import Object, owner_reference
 from kapy.kube.names import SECRETS, Resource
 
 MOVE_LABEL: Final = Label.CLUSTERCTL_MOVE
-"""Label of every Secret in use: `clusterctl move` takes it along, and one watch sees them all."""
+"""The label of every Secret in use. `clusterctl move` moves Secrets with it, and one watch has all
+of them."""
 
 
 class SecretMeta(Object):
@@ -28,7 +29,9 @@ class SecretMeta(Object):
 
 
 class CredentialFinalizers:
-    """Manages the finalizers. finalizer: a qualified name of the provider."""
+    """Adds and removes the finalizers of Secrets and identities in use. finalizer: a qualified name
+    of the provider.
+    """
 
     def __init__(self, runtime: Runtime, identity: Resource | None, finalizer: str) -> None:
         self._client = runtime.client
@@ -41,7 +44,7 @@ class CredentialFinalizers:
             self._identity = type(name, (Object,), {"RESOURCE": identity, "__module__": __name__})
 
     async def protect_secret(self, secret: Document, owner: Document) -> None:
-        """Protect a Secret that `owner` uses."""
+        """Add the finalizer and an owner to a Secret that `owner` uses."""
         draft = Draft(self._client, SecretMeta, secret)
         metadata = draft.object.metadata
         metadata.labels.setdefault(MOVE_LABEL, "")
@@ -52,7 +55,7 @@ class CredentialFinalizers:
         await self._add_finalizer(draft)
 
     async def protect_identity(self, identity: Document) -> None:
-        """Protect an identity."""
+        """Add the finalizer to an identity, so that it is not deleted while it is in use."""
         assert self._identity is not None
         await self._add_finalizer(Draft(self._client, self._identity, identity))
 
@@ -61,7 +64,7 @@ class CredentialFinalizers:
     ) -> None:
         """Remove the owners that no longer use a Secret, and the finalizer with the last one.
 
-        kinds: of possible owners; users: the uids of current ones.
+        kinds: the kinds of possible owners; users: the uids of current ones.
         """
         draft = Draft(self._client, SecretMeta, secret)
         metadata = draft.object.metadata

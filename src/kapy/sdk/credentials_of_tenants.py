@@ -36,7 +36,7 @@ from kapy.sdk.credentials_users import Usage, Users
 
 
 def is_allowed(identity: Document, namespace: str, labels: dict[str, str]) -> bool:
-    """Whether objects of a namespace with these labels may use an identity.
+    """Return whether objects of a namespace with these labels may use an identity.
 
     Raises InvalidSelector.
     """
@@ -54,11 +54,11 @@ def _requirements(selector: Document | None) -> Document:
 
 
 class TenantCredentials:
-    """The credentials of one kind of cluster infrastructure.
+    """The credentials of the tenants of one kind of cluster infrastructure.
 
-    infra: the kind of these objects. identity: the kind of identities; None if only Secrets are
-    referenced. finalizer: for Secrets and identities in use; a qualified name of the provider.
-    namespace: the default for Secrets of identities.
+    infra: the kind of the cluster infrastructure. identity: the kind of identities; None if only
+    Secrets are referenced. finalizer: the finalizer for Secrets and identities in use; a qualified
+    name of the provider. namespace: the default namespace for Secrets of identities.
     """
 
     wake = RenamedMember("enqueue_users")
@@ -84,10 +84,10 @@ class TenantCredentials:
     async def of(
         self, document: Document, cluster: Cluster | None, *, keep: bool = True
     ) -> Credential | None:
-        """Return the credential of an object, None if it names none. Raises ChangeRefused.
+        """Return the credential of an object, None if it names none. Raises CredentialRefused.
 
-        document: the infrastructure of a cluster, or another object of `cluster`. keep: also
-        protect the Secret and the identity from deletion.
+        document: the infrastructure of a cluster, or another object of `cluster`. keep: whether to
+        protect the Secret and the identity from deletion, too.
         """
         kind = document["apiVersion"].partition("/")[0], document["kind"]
         if kind == (self._infra.group, self._infra.kind):
@@ -136,8 +136,8 @@ class TenantCredentials:
         self._usage.attach(controller, users)
 
     def enqueue_members(self, controller: Controller, users: Users) -> None:
-        """Enqueue as `wake` does, also for each object that refers to another credential than
-        before.
+        """Enqueue keys as `enqueue_users` does, also for each object that refers to another
+        credential than before.
         """
 
         def of_infra(change: Change) -> Iterable[Key]:
@@ -162,7 +162,9 @@ class TenantCredentials:
         return Key(cluster.key.namespace, reference.name)
 
     def _allowed_identity(self, reference: IdentityReference, namespace: str) -> Document:
-        """Return the identity, if it may be used. Raises ChangeRefused."""
+        """Return an identity. Raises CredentialRefused if it does not exist, or if the namespace
+        may not use it.
+        """
         named = f"{reference.kind} {reference.name}"
         usage, identity = self._usage, None
         if self._identity is None or reference.kind != self._identity.kind:

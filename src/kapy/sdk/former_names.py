@@ -1,6 +1,6 @@
 """Names that `kapy.sdk` had in earlier releases, kept until the next minor release.
 
-Each warns with DeprecationWarning. PRIVATE: names of no public module any more.
+Each warns with DeprecationWarning. PRIVATE: the names that no public module has any more.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ MOVED: Final = {
     "kapy.sdk.template_capacity": "add_template_capacity",
     "kapy.sdk.workload_clusters": "NotConnected WorkloadClusters",
 }
-"""Names by the public module that has them now."""
+"""The moved names, by the public module that has them now."""
 
 PRIVATE: Final = {
     "AppliedObjects": "kapy.sdk.applied_objects",
@@ -89,7 +89,8 @@ _HOMES: Final = PRIVATE | {name: home for home, names in MOVED.items() for name 
 
 
 def former_name(name: str) -> Any:
-    """Return what a former name of `kapy.sdk` means. Raises AttributeError if it is none."""
+    """Return the object that had the name in `kapy.sdk`. Raises AttributeError for any other name.
+    """
     present = RENAMED.get(name, name)
     if name not in RENAMED and name not in _HOMES:
         raise AttributeError(f"module 'kapy.sdk' has no attribute {name!r}")

@@ -31,8 +31,8 @@ class ClusterContext(OwningContext, Generic[T]):
 
     object: the provider's own object, as it was read. cluster: the Cluster's key; owner: the
     Cluster itself, None if it is gone. endpoint: the control plane endpoint that is set already, by
-    the user or an earlier result; immutable. last_conditions: those of the last reconcile.
-    credential: of the tenant, if the object refers to one.
+    the user or an earlier result; immutable. last_conditions: the conditions of the last reconcile.
+    credential: the credential of the tenant, if the object refers to one.
     """
 
     key: Key
@@ -78,8 +78,8 @@ class InfraClusterProvider(RenamedMethods, ABC, Generic[T]):
         return ()
 
     def serves(self, document: Document) -> bool:
-        """Return whether the object belongs to this provider: others may serve some objects of its
-        kind.
+        """Return whether this provider serves an object. Other providers may serve other objects of
+        the same kind.
         """
         del document
         return True

@@ -58,13 +58,12 @@ def add_infra_cluster(
     owns: Sequence[Resource] = (),
     credentials: TenantCredentials | None = None,
 ) -> Controller:
-    """Serve a kind of cluster infrastructure; returns its controller, for further watches.
+    """Serve a kind of cluster infrastructure; return its controller, for further watches.
 
-    kind: the provider's Struct, or its Resource to be given documents. finalizer: a qualified
-    name of the provider's own. load_balancer: of the control planes, if the provider has one.
-    owns: kinds of objects that its objects
-    own (`context.ensure_owned`). credentials: whose accounts it
-    acts for (`context.credential`).
+    kind: the provider's Struct, or its Resource to be given documents. finalizer: a qualified name
+    of the provider's own. load_balancer: the provider's load balancer for control planes, if any.
+    owns: the kinds of objects that its objects own (`context.ensure_owned`). credentials: the
+    credentials of the tenants that it acts for (`context.credential`).
     """
     resource: Resource = kind if isinstance(kind, Resource) else kind.RESOURCE
     reconciler = InfraClusterReconciler(
@@ -78,7 +77,7 @@ def add_infra_cluster(
     )
 
     def of_cluster(change: Change) -> Iterable[Key]:
-        """The infrastructure of a Cluster that was paused or resumed, came or went."""
+        """Map a Cluster that was paused, resumed, created or deleted to its infrastructure."""
         if change.old is not None and change.new is not None:
             was, now = change.old.get("spec") or {}, change.new.get("spec") or {}
             if was.get("paused") == now.get("paused"):

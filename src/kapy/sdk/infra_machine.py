@@ -28,11 +28,11 @@ class MachineContext(OwningContext, Generic[T]):
     """The input for creating or deleting one machine; read-only for the provider.
 
     object: the provider's own object, as it was read. cluster: the key of its Cluster. machine: the
-    owner, None if it is gone. version: the Kubernetes version. failure_domain: where the machine
-    must be placed, "" for anywhere. bootstrap_data: what the machine executes when it starts; empty
-    in `reconcile_delete`. bootstrap_format: its format (`cloud-config`, `ignition`).
-    last_conditions: those of the last reconcile. credential: of the tenant, if the cluster's
-    infrastructure refers to one.
+    owner, None if it is gone. version: the Kubernetes version. failure_domain: the failure domain
+    for the machine, "" for any. bootstrap_data: the data that the machine executes when it starts;
+    empty in `reconcile_delete`. bootstrap_format: its format (`cloud-config`, `ignition`).
+    last_conditions: the conditions of the last reconcile. credential: the credential of the tenant,
+    if the cluster's infrastructure refers to one.
     """
 
     key: Key
@@ -52,7 +52,7 @@ class MachineContext(OwningContext, Generic[T]):
 class InfraMachineProvider(RenamedMethods, ABC, Generic[T]):
     """Implement this class to manage a kind of machines.
 
-    needs_bootstrap_data: a machine cannot start while its bootstrap Secret has no data.
+    needs_bootstrap_data: whether a machine cannot start while its bootstrap Secret has no data.
     """
 
     RENAMED: ClassVar[Mapping[str, str]] = {
@@ -70,8 +70,8 @@ class InfraMachineProvider(RenamedMethods, ABC, Generic[T]):
         """Delete the machine by one step. Must return Released for a machine that never existed."""
 
     def serves(self, document: Document) -> bool:
-        """Return whether the object belongs to this provider: others may serve some objects of its
-        kind.
+        """Return whether this provider serves an object. Other providers may serve other objects of
+        the same kind.
         """
         del document
         return True

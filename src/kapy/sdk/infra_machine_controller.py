@@ -67,13 +67,12 @@ def add_infra_machine(
     owns: Sequence[Resource] = (),
     credentials: TenantCredentials | None = None,
 ) -> Controller:
-    """Serve a kind of infrastructure machine; returns its controller, for further watches.
+    """Serve a kind of infrastructure machine; return its controller, for further watches.
 
-    kind: the provider's Struct, or its Resource to be given documents. finalizer: a qualified
-    name of the provider's own. load_balancer: of the control planes, if the provider has one.
-    owns: kinds of objects that its objects
-    own (`context.ensure_owned`). credentials: whose accounts it
-    acts for (`context.credential`).
+    kind: the provider's Struct, or its Resource to be given documents. finalizer: a qualified name
+    of the provider's own. load_balancer: the provider's load balancer for control planes, if any.
+    owns: the kinds of objects that its objects own (`context.ensure_owned`). credentials: the
+    credentials of the tenants that it acts for (`context.credential`).
     """
     resource = kind if isinstance(kind, Resource) else kind.RESOURCE
     bootstrap = BootstrapReader(runtime)

@@ -33,12 +33,12 @@ class MachinePoolContext(OwningContext, Generic[T]):
     """The input for creating, scaling or deleting one pool of machines; read-only for the provider.
 
     object: the provider's own object, as it was read. cluster: the key of its Cluster. pool: the
-    owner, None if it is gone. replicas: the wanted number of machines; scaled_by_others: an
-    autoscaler of the infrastructure sets it. version: the Kubernetes version. failure_domains:
-    where machines may be placed, empty for anywhere. bootstrap_data: what machines execute when
+    owner, None if it is gone. replicas: the wanted number of machines; scaled_by_others: whether an
+    autoscaler of the infrastructure sets it. version: the Kubernetes version. failure_domains: the
+    failure domains for machines, empty for any. bootstrap_data: the data that machines execute when
     they start; empty in `reconcile_delete`. provisioned: whether the pool has ever been
-    provisioned. last_conditions: those of the last reconcile. credential: of the tenant, if the
-    cluster's infrastructure refers to one.
+    provisioned. last_conditions: the conditions of the last reconcile. credential: the credential
+    of the tenant, if the cluster's infrastructure refers to one.
     """
 
     key: Key
@@ -60,7 +60,7 @@ class InfraMachinePoolProvider(RenamedMethods, ABC, Generic[T]):
     """Implement this class to manage a kind of machine pools.
 
     machine_kind: the kind of the objects for its machines, "" if there are none.
-    needs_bootstrap_data: machines cannot start while their bootstrap Secret has no data.
+    needs_bootstrap_data: whether machines cannot start while their bootstrap Secret has no data.
     """
 
     RENAMED: ClassVar[Mapping[str, str]] = {
@@ -81,8 +81,8 @@ class InfraMachinePoolProvider(RenamedMethods, ABC, Generic[T]):
         """Delete the pool by one step. Must return Released for one that never existed."""
 
     def serves(self, document: Document) -> bool:
-        """Return whether the object belongs to this provider: others may serve some objects of its
-        kind.
+        """Return whether this provider serves an object. Other providers may serve other objects of
+        the same kind.
         """
         del document
         return True

@@ -57,8 +57,9 @@ class InfraReconciler(ProviderReconciler[L, C], Generic[L, C]):
         self._owned_kinds.attach(controller)
 
     async def begin(self, draft: Draft[L]) -> ProviderScope[L, C] | Result:
-        """Return the scope. An object that never had a credential has created nothing: it gets no
-        finalizer, and reports that it waits.
+        """Return the scope of a reconcile, or the result if the object has to wait for a
+        credential. An object that never had a credential has created nothing, so it gets no
+        finalizer.
         """
         scope = await super().begin(draft)
         if isinstance(scope, Result) or self._credentials is None or not self.may_own(scope):
@@ -75,8 +76,8 @@ class InfraReconciler(ProviderReconciler[L, C], Generic[L, C]):
         return scope
 
     def may_own(self, scope: ProviderScope[L, C]) -> bool:
-        """Return whether the object may get the finalizer: not while it is paused and credentials
-        decide, which are not read meanwhile.
+        """Return whether the object may get the finalizer. It may not while it is paused and
+        credentials decide, which are not read during the pause.
         """
         return self._credentials is None or not is_paused(scope.draft.object, scope.cluster)
 

@@ -25,7 +25,9 @@ IP: TypeAlias = IPv4Address | IPv6Address
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocated:
-    """The address of a claim. prefix: of its network, in bits. gateway: of the network, if any."""
+    """The address of a claim. prefix: the prefix length of its network, in bits. gateway: the
+    gateway of the network, if any.
+    """
 
     address: IP
     prefix: int
@@ -47,7 +49,7 @@ class AddressClaimContext(Generic[P]):
     """The input for allocating or releasing the address of a claim; read-only for the provider.
 
     pool: the pool; None only in `free`, if it is gone. taken: the addresses of the pool's other
-    claims. allocated: the claim's current address. cluster: the claim's, if it names one.
+    claims. allocated: the claim's current address. cluster: the claim's Cluster, if it names one.
     """
 
     key: Key
@@ -72,7 +74,7 @@ class IPAMProvider(ABC, Generic[P]):
 
     @abstractmethod
     async def free(self, context: AddressClaimContext[P]) -> Released | Waiting:
-        """Release the address. Must return Released for a claim that never had one."""
+        """Release the address of a claim. Must return Released for a claim that never had one."""
 
     def report(self, pool: P, taken: Mapping[IP, Key]) -> Sequence[Condition]:
         """Return conditions of a pool; its Ready summarizes them. Without any, it is Ready."""

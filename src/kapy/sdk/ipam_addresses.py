@@ -30,13 +30,13 @@ from kapy.sdk.failures import ProviderMistake
 from kapy.sdk.ipam import IP, Allocated
 
 PROTECTION: Final = "ipam.cluster.x-k8s.io/ProtectAddress"
-"""Keeps an IPAddress from being deleted while its claim is there."""
+"""The finalizer that protects an IPAddress from deletion while its claim exists."""
 BY_POOL: Final = "sdk/ip-pool"
 
 
 class Addresses:
-    """The allocated addresses. Reads come from the cache, which contains the program's own
-    writes.
+    """Reads and writes the IPAddresses of one kind of pools. Reads come from the cache, which
+    contains the program's own writes.
     """
 
     def __init__(self, runtime: Runtime) -> None:

@@ -58,10 +58,11 @@ def add_ipam(
     finalizer: str = RELEASE,
     concurrency: int = 10,
 ) -> Controller:
-    """Serve a kind of pools; returns the controller of its claims, for further watches.
+    """Serve a kind of pools; return the controller of its claims, for further watches.
 
-    pool: the provider's Struct, or its Resource to be given documents; of namespaces or of the
-    whole cluster. finalizer: of claims; a name of the provider's own where others serve pools, too.
+    pool: the provider's Struct, or its Resource to be given documents; namespaced or
+    cluster-scoped. finalizer: the finalizer of claims; a name of the provider's own if others serve
+    pools, too.
     """
     resource: Resource = pool if isinstance(pool, Resource) else pool.RESOURCE
     addresses = Addresses(runtime)
@@ -166,8 +167,8 @@ class ClaimReconciler(ProviderReconciler[ClaimContractObject, IPAddressClaim], G
     def _set_unavailable(
         self, draft: Draft[ClaimContractObject], reason: str, message: str
     ) -> Result:
-        """Report why there is no address. Pools and addresses are watched, so no timer is
-        needed.
+        """Report the reason for which there is no address. Pools and addresses are watched, so no
+        timer is needed.
         """
         self._report(draft, (), false(ConditionType.READY, reason, message))
         return DONE

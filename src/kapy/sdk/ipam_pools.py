@@ -1,4 +1,4 @@
-"""Address pools: protected while their addresses are in use.
+"""Protect address pools while their addresses are in use.
 
 Each pool gets a finalizer before its first address is allocated. A pool in deletion allocates no
 more addresses and is deleted after its last address.
@@ -82,7 +82,9 @@ class AddressPools(Generic[P]):
         return self._known.raw(key)
 
     def decode(self, pool: Document) -> P:
-        """Return a pool as its provider's type."""
+        """Return a pool in the provider's form: its Struct, or the document if the provider has
+        none.
+        """
         kind = self._type
         result: Any = pool if isinstance(kind, Resource) else read(pool, kind)
         return result  # type: ignore[no-any-return]
@@ -102,7 +104,7 @@ class AddressPools(Generic[P]):
             await draft.save()
 
     async def reconcile(self, key: Key) -> Result:
-        """Reconcile one pool: its finalizer and its conditions."""
+        """Reconcile one pool: write its finalizer and its conditions."""
         async with self.lock(key):
             document = self._known.raw(key)
             if document is None:

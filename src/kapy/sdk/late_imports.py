@@ -13,7 +13,9 @@ from typing import Any
 def late_imports(
     namespace: dict[str, Any], names: Mapping[str, Sequence[str]]
 ) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module. namespace: that of the module. names: by module."""
+    """Return the `__getattr__` of a module that imports names at their first use. namespace: the
+    module's `globals()`. names: the imported names, by the module that defines them.
+    """
     homes = {name: home for home, all_names in names.items() for name in all_names}
 
     def __getattr__(name: str) -> Any:  # noqa: N807

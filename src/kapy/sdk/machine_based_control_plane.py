@@ -30,8 +30,8 @@ T = TypeVar("T")
 class MachineControlPlaneContext(ControlPlaneContext[T]):
     """The input for a control plane and its Machines; read-only for the provider.
 
-    machines: by age, including those in deletion. configs: the existing bootstrap configurations,
-    by Machine name.
+    machines: the Machines by age, including those in deletion. configs: the existing bootstrap
+    configurations, by Machine name.
     """
 
     machines: Sequence[Machine] = ()
@@ -64,9 +64,9 @@ class MachineControlPlaneProvider(AnyControlPlaneProvider[T]):
     ) -> Document:
         """Return the bootstrap configuration of a Machine: `apiVersion`, `kind` and `spec`.
 
-        first: of the Machine that initializes the control plane. It is also called for existing
-        Machines: one whose configuration has changed is replaced. So the result must depend on the
-        context alone.
+        first: whether the Machine initializes the control plane. The method is also called for
+        existing Machines: one whose configuration has changed is replaced. So the result must
+        depend on the context alone.
         """
 
     @abstractmethod
@@ -93,6 +93,6 @@ class MachineControlPlaneProvider(AnyControlPlaneProvider[T]):
         return ""
 
     async def reconcile_delete(self, context: MachineControlPlaneContext[T]) -> Released | Waiting:
-        """Delete other resources after the Machines are gone."""
+        """Delete other resources of the provider after the Machines are gone."""
         del context
         return Released()

@@ -106,8 +106,9 @@ without the cluster's label, for example."""
 
 
 class SteadyState(NamedTuple):
-    """A reconcile that found nothing to do. context: the provider's input. observed: its result.
-    requeue: when to reconcile in any case. since: the time of the reconcile.
+    """The record of a reconcile that found nothing to do. context: the provider's input. observed:
+    the provider's observation. requeue: the next reconcile even without a change. since: the time
+    of the reconcile.
     """
 
     context: MachineControlPlaneContext[Any]
@@ -145,7 +146,9 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
         self.steady_states = SteadyStateCache[SteadyState]()
 
     async def reconcile(self, key: Key) -> Result:
-        """Reconcile one control plane, if something has changed since nothing was to be done."""
+        """Reconcile one control plane, unless nothing has changed since a reconcile that found
+        nothing to do.
+        """
         states = self.steady_states
         self._counts_at_start[key] = states.count(key)
         state = states.get(key, self._runtime.clock())
@@ -247,7 +250,9 @@ class MachineBasedControlPlaneReconciler(ControlPlaneReconciler[T], Generic[T]):
         loop: ProviderLoop[T],
         blocked_by: str,
     ) -> None:
-        """Write counters and conditions, of the Machines at the beginning of the reconcile."""
+        """Write counters and conditions for the Machines as they were at the beginning of the
+        reconcile.
+        """
         plane, machines, outdated = _plane(draft), loop.machines, loop.found.outdated
         up_to_date = len(machines) - len(outdated)
         set_machine_counters(plane.status, cluster.name, machines, up_to_date)

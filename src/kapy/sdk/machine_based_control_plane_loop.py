@@ -70,8 +70,9 @@ class LoopDependencies(Generic[T]):
 @dataclass(slots=True)
 class Findings:
     """The findings of a reconcile. template: the infrastructure template, None if it does not
-    exist. observed: the provider's observation. outdated: why Machines have to be replaced, by
-    name. waiting: what the next step waits for. requeue: when the kubeconfig has to be renewed.
+    exist. observed: the provider's observation. outdated: the reasons for which Machines have to be
+    replaced, by name. waiting: the object or state that the next step waits for. requeue: the time
+    when the kubeconfig has to be renewed.
     """
 
     template: Document | None = None
@@ -161,7 +162,7 @@ class ProviderLoop(MachineLoop, Generic[T]):
         return None
 
     async def ensure_kubeconfig(self) -> Result | None:
-        """Maintain the kubeconfig."""
+        """Create or renew the kubeconfig Secret of the cluster."""
         self.found.requeue = await self._keep_kubeconfig()
         return None
 

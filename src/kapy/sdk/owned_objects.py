@@ -37,7 +37,9 @@ BY_OWNER: Final = "sdk/owner"
 
 
 class OwnedKinds:
-    """The kinds that the objects of one kind create. owners: the informer of these objects."""
+    """The kinds of objects that a provider's objects of one kind create. owners: the informer of
+    the provider's objects.
+    """
 
     def __init__(self, runtime: Runtime, owners: Resource, kinds: Sequence[Resource]) -> None:
         self.client = runtime.client
@@ -57,7 +59,8 @@ class OwnedKinds:
             controller.watch(informer, owners, debounce=STATUS_DEBOUNCE)
 
     def owned_by(self, owner: Document, cluster: str) -> OwnedObjects:
-        """Return the objects that one object owns. cluster: the name of its Cluster."""
+        """Return the access to the objects that one object owns. cluster: the name of its Cluster.
+        """
         return OwnedObjects(self, owner, cluster)
 
     def informer(self, kind: Resource) -> Informer[Document]:

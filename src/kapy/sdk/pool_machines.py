@@ -85,8 +85,8 @@ NewObject = Callable[[], Document]
 
 
 class PoolMachines:
-    """Creates, finds and deletes the machines of pools. resource: of their objects. pools: of their
-    owners.
+    """Creates, finds and deletes the machines of pools. resource: the kind of the objects for the
+    machines. pools: the kind of the provider's pools, which own them.
     """
 
     converge = RenamedMember("ensure")
@@ -119,7 +119,7 @@ class PoolMachines:
         controller.watch(self._objects, of_pool, debounce=STATUS_DEBOUNCE)
 
     def of(self, context: MachinePoolContext[Any]) -> Sequence[Document]:
-        """Return the existing objects, by name."""
+        """Return the existing objects for the machines of a pool, by name."""
         name = "" if context.pool is None else context.pool.metadata.name
         return self._objects.list_by_index(
             BY_POOL, _index_value(context.cluster, label_value(name))
@@ -225,7 +225,7 @@ class PoolMachines:
 
 
 def _new_names(context: MachinePoolContext[Any], count: int, value: set[str]) -> list[str]:
-    """Return names that stay the same until the pool's object is written: a lost answer makes no
+    """Return names that stay the same until the pool's object is written: a lost response causes no
     second machine.
     """
     names: list[str] = []

@@ -37,7 +37,9 @@ def pool_result(
 
 
 def replicas_ready(ready: int, there: int, wanted: int) -> Condition:
-    """ReplicasReady: True if exactly the wanted machines exist and have their provider IDs."""
+    """Return the condition ReplicasReady, which is True if exactly the wanted machines exist and
+    have their provider IDs.
+    """
     of = ConditionType.REPLICAS_READY
     if ready == there == wanted:
         return true(of, Reason.READY)

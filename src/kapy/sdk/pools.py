@@ -14,7 +14,9 @@ from kapy.kube.names import split_api_version
 
 
 class Pools:
-    """Looks up MachinePools. They are watched once a machine of a pool exists."""
+    """Looks up the MachinePools of Machines. MachinePools are watched once a machine of a pool
+    exists.
+    """
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime

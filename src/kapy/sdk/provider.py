@@ -1,4 +1,4 @@
-"""The description of a whole provider: what runs, and what is released.
+"""The description of a whole provider, by which it is run and released.
 
     PROVIDER = Provider(
         name="nimbus",
@@ -49,7 +49,7 @@ class Setting(NamedTuple):
 class Right(NamedTuple):
     """A permission that the provider needs in addition to those that the SDK needs.
 
-    names: the only objects that it is for; () for all.
+    names: the names of the only objects that it is for; () for all.
     """
 
     group: str
@@ -60,14 +60,16 @@ class Right(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
-    """A provider. name: after the type, `infrastructure-<name>`. kinds: its Structs, including
-    templates. add_to: adds its controllers to a runtime and returns further tasks by name. It is
-    called in the provider's process, and when a release is generated; it must not connect to
-    anything. image: the repository of its container image, with the registry, without a tag.
-    admission: the rules of its kinds. settings: the environment variables of its program. rights:
-    its additional RBAC rules. series: the contract of each minor version, the newest last. files:
-    the folder of its cluster templates and ClusterClasses, if any. console: constructs the console
-    for users, if any.
+    """The description of a provider, by which it is run and released.
+
+    name: the part of the name after the type, as in `infrastructure-<name>`. kinds: its Structs,
+    including templates. add_to: adds its controllers to a runtime and returns further tasks by
+    name. It is called in the provider's process, and when a release is generated; it must not
+    connect to anything. image: the repository of its container image, with the registry, without a
+    tag. admission: the admission rules of its kinds. settings: the environment variables of its
+    program. rights: its additional RBAC rules. series: the contract of each minor version, the
+    newest last. files: the folder of its cluster templates and ClusterClasses, if any. console:
+    constructs the console for users, if any.
     """
 
     name: str
@@ -83,7 +85,7 @@ class Provider:
     console: Callable[[], MachineConsole] | None = None
 
     def __post_init__(self) -> None:
-        """Validate the description. Raises BadProvider."""
+        """Validate the description. Raises BadProvider if it is invalid."""
         if not _NAME.fullmatch(self.name):
             raise BadProvider(
                 f"{self.name!r} is no name of a provider: at most 63 of a-z, 0-9 and -, with a "

@@ -74,17 +74,17 @@ class ProviderReconciler(Reconciler[L, ProviderScope[L, C]], Generic[L, C]):
 
     @abstractmethod
     def _scope(self, draft: Draft[L]) -> ProviderScope[L, C] | None:
-        """Return the scope. None if another controller serves the object, or if the object waits
-        for another one, which is watched.
+        """Return the scope for a reconcile of an object. None if another controller serves the
+        object, or if the object waits for another one, which is watched.
         """
 
     @abstractmethod
     async def _reconcile_normal(self, scope: ProviderScope[L, C]) -> Result:
-        """Call the provider, and report its answer."""
+        """Call the provider, and report its result."""
 
     @abstractmethod
     async def _call_delete(self, scope: ProviderScope[L, C]) -> Released | Waiting:
-        """Call the provider to delete what it has created."""
+        """Call the provider to delete the resources that it has created."""
 
     async def begin(self, draft: Draft[L]) -> ProviderScope[L, C] | Result:
         if draft.object.deleting and self.finalizer not in draft.object.metadata.finalizers:
@@ -123,12 +123,12 @@ class ProviderReconciler(Reconciler[L, ProviderScope[L, C]], Generic[L, C]):
         return DONE
 
     def set_observed_generation(self, _scope: ProviderScope[L, C]) -> None:
-        """Do nothing: no contract has such a field."""
+        """Do nothing: no contract has `status.observedGeneration`."""
 
     @asynccontextmanager
     async def _report_errors(self, draft: Draft[L], reason: str) -> AsyncIterator[None]:
-        """Report errors of a provider in an Event (with that reason) and in the summary condition
-        while it runs; they are raised through, so that the controller backs off.
+        """Report errors of a provider while the context is open, in an Event (with that reason) and
+        in the summary condition. The errors are raised through, so that the controller backs off.
         """
         try:
             with record_failures(self._events, draft.before, reason):
@@ -150,12 +150,14 @@ class ProviderReconciler(Reconciler[L, ProviderScope[L, C]], Generic[L, C]):
         return requeue_if(after=answer.requeue_after, because=answer.message)
 
     def _is_failed(self, draft: Draft[L]) -> bool:
-        """Return whether it has failed terminally: it is unchanged until its deletion."""
+        """Return whether the object has failed terminally. It then stays unchanged until its
+        deletion.
+        """
         status = draft.object.status
         return bool(status.failure_reason or status.failure_message)
 
     def _set_failed(self, draft: Draft[L], answer: Failed) -> Result:
-        """Set a terminal failure."""
+        """Report a terminal failure in the conditions and the status of the object."""
         status, reason = draft.object.status, answer.reason or Reason.NOT_READY
         status.failure_reason, status.failure_message = reason, answer.message
         self._set_status_fields(draft, answer.status)

@@ -14,8 +14,8 @@ from kapy.kube.pki import KeyPair
 from kapy.kube.renamed import renamed_fields
 
 StatusFields: TypeAlias = Mapping[str, Any]
-"""Fields of the status that a kind has beside those of its contract, by their names in JSON. A
-value may be a Struct; None takes the field away; a field that is not given stays as it is."""
+"""The status fields that a kind has beside those of its contract, by their names in JSON. A value
+may be a Struct; None removes the field; a missing field stays unchanged."""
 POLL_INTERVAL: Final = timedelta(seconds=10)
 
 
@@ -36,11 +36,12 @@ class Endpoint(NamedTuple):
 @renamed_fields(because="message", poll_after="requeue_after")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """The operation is not complete yet.
+    """The result of an operation that is not complete yet.
 
-    message: what is waited for, for the Ready condition (if no conditions are reported) and the
-    timer. requeue_after: when to call again; None if a watched object will change. conditions:
-    known so far; `Ready` summarizes them. status: the kind's own fields.
+    message: the object or state that is waited for, for the Ready condition (if no conditions are
+    reported) and the timer. requeue_after: the time until the next call; None if a watched object
+    will change. conditions: the conditions that are known so far; `Ready` summarizes them. status:
+    the kind's own fields.
     """
 
     message: str
@@ -51,12 +52,12 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The object has failed terminally; no further reconcile can repair it.
+    """The result for an object that has failed terminally; no further reconcile can repair it.
 
-    reason: one word in CamelCase that the provider documents. message: for people. The summary
-    condition, an Event, and `status.failureReason` and `status.failureMessage` report both. The
-    provider is not called again until the object is deleted. conditions: as in `Waiting`. status:
-    the kind's own fields.
+    reason: one word in CamelCase that the provider documents. message: a sentence for users. The
+    summary condition, an Event, and `status.failureReason` and `status.failureMessage` report both.
+    The provider is not called again until the object is deleted. conditions: as in `Waiting`.
+    status: the kind's own fields.
     """
 
     reason: str
@@ -68,12 +69,14 @@ class Failed:
 @renamed_fields(look_again="requeue_after", because="requeue_reason")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provisioned:
-    """The infrastructure of the machine is provisioned (contract: initialization completed).
+    """The result for a machine whose infrastructure is provisioned (contract: initialization
+    completed).
 
-    provider_id: equal to the `spec.providerID` of the machine's Node, and immutable.
-    failure_domain: the actual one. annotations: for the infrastructure machine. conditions: `Ready`
-    summarizes them; without any, the machine is Ready. requeue_after: call again after that time,
-    for the reason `requeue_reason`. status: the kind's own fields.
+    provider_id: the provider ID, which equals the `spec.providerID` of the machine's Node and is
+    immutable. failure_domain: the actual failure domain. annotations: annotations for the
+    infrastructure machine. conditions: `Ready` summarizes them; without any, the machine is Ready.
+    requeue_after: the time until the next call, for the reason `requeue_reason`. status: the kind's
+    own fields.
     """
 
     provider_id: str
@@ -89,11 +92,12 @@ class Provisioned:
 @renamed_fields(look_again="requeue_after", because="requeue_reason")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolProvisioned:
-    """The infrastructure of the pool is provisioned (contract: initialization completed).
+    """The result for a pool whose infrastructure is provisioned (contract: initialization
+    completed).
 
     provider_ids: one for each machine, equal to the `spec.providerID` of its Node; a machine whose
     ID is missing is gone. replicas: the number of machines, if not all have an ID yet. provider_id:
-    of the pool itself. instances: information about the machines for users. conditions,
+    the ID of the pool itself. instances: information about the machines for users. conditions,
     requeue_after, requeue_reason, status: as in `Provisioned`.
     """
 
@@ -109,11 +113,13 @@ class PoolProvisioned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterProvisioned:
-    """The infrastructure of the cluster is provisioned (contract: initialization completed).
+    """The result for a cluster whose infrastructure is provisioned (contract: initialization
+    completed).
 
-    endpoint: of the control plane, None if the provider has none. failure_domains: where machines
-    can be placed. annotations: for the infrastructure cluster. conditions: `Ready` summarizes them;
-    without any, the cluster is Ready. status: the kind's own fields.
+    endpoint: the control plane endpoint, None if the provider has none. failure_domains: the
+    failure domains for machines. annotations: annotations for the infrastructure cluster.
+    conditions: `Ready` summarizes them; without any, the cluster is Ready. status: the kind's own
+    fields.
     """
 
     endpoint: Endpoint | None = None
@@ -128,9 +134,10 @@ class ClusterProvisioned:
 class BootstrapData:
     """The bootstrap data that a machine executes when it starts.
 
-    value: the data; never shown. format: as infrastructure providers know it (`cloud-config`,
-    `ignition`, …). conditions: `Ready` summarizes them, with DataSecretAvailable. requeue_after:
-    call `refresh` after that time, for the reason `requeue_reason`. status: the kind's own fields.
+    value: the data; never shown. format: the name by which infrastructure providers know the format
+    (`cloud-config`, `ignition`, …). conditions: `Ready` summarizes them, with DataSecretAvailable.
+    requeue_after: the time until `refresh` is called, for the reason `requeue_reason`. status: the
+    kind's own fields.
     """
 
     value: bytes = field(repr=False)
@@ -144,8 +151,8 @@ class BootstrapData:
 @renamed_fields(look_again="requeue_after", because="requeue_reason")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unchanged:
-    """The bootstrap data is still valid. conditions, requeue_after, requeue_reason, status: as in
-    `BootstrapData`.
+    """The result for bootstrap data that is still valid. conditions, requeue_after, requeue_reason,
+    status: as in `BootstrapData`.
     """
 
     conditions: Sequence[Condition] = ()
@@ -170,17 +177,18 @@ class Replicas(NamedTuple):
 class ControlPlaneProvisioned:
     """The current state of a control plane.
 
-    endpoint: of its API server, None if it uses the Cluster's. initialized: whether it serves
-    requests (contract: initialization completed; never unset). version: the oldest Kubernetes
-    version that runs, "" if none does. replicas: None if it has no countable instances.
+    endpoint: the endpoint of its API server, None if it uses the Cluster's. initialized: whether it
+    serves requests (contract: initialization completed; never unset). version: the oldest
+    Kubernetes version that runs, "" if none does. replicas: the counted instances, None if it has
+    no countable ones.
 
     Set one of two: kubeconfig, a complete file (if the provider issues and renews credentials), or
     authority, the CA from which the SDK issues and renews one; by default the CA of the Secret
     `<cluster>-ca`. Neither is ever shown.
 
     conditions: `Available` summarizes them; without any, it is Available once it is initialized.
-    requeue_after: call again after that time, for the reason
-    `requeue_reason`. status: the kind's own fields.
+    requeue_after: the time until the next call, for the reason `requeue_reason`. status: the kind's
+    own fields.
     """
 
     endpoint: Endpoint | None = None
@@ -201,10 +209,10 @@ class ControlPlaneObserved:
     """The observed state of a control plane that consists of Machines.
 
     initialized: whether it serves requests (contract: initialization completed; never unset).
-    unstable: why no Machine may be added or removed now, "" if one may. conditions: `Available`
-    summarizes them; without any, it is Available once it is initialized. requeue_after: call again
-    after that time, for the reason `requeue_reason`; core's Machines are watched. status: the
-    kind's own fields.
+    unstable: the reason for which no Machine may be added or removed now, "" if one may.
+    conditions: `Available` summarizes them; without any, it is Available once it is initialized.
+    requeue_after: the time until the next call, for the reason `requeue_reason`; core's Machines
+    are watched. status: the kind's own fields.
     """
 
     initialized: bool
@@ -217,4 +225,4 @@ class ControlPlaneObserved:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """The deletion is complete; the infrastructure no longer exists."""
+    """The result of a complete deletion: the infrastructure no longer exists."""

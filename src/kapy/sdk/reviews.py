@@ -1,4 +1,4 @@
-"""The frame of webhooks: an ASGI application.
+"""An ASGI application that serves admission and conversion webhooks.
 
 A server sends an `AdmissionReview` (admission.k8s.io/v1) or a `ConversionReview`
 (apiextensions.k8s.io/v1) by POST, and reads `/healthz` and `/readyz` by GET. Requests are counted
@@ -55,7 +55,7 @@ class ReviewMetrics:
             self._seconds.observe((path,), perf_counter() - began)
 
     def count_response(self, path: str, code: int) -> None:
-        """Count an answer with its status code."""
+        """Count a response with its status code."""
         self._requests[str(code), path] += 1
 
     def collect(self) -> Iterable[Metric]:
@@ -88,7 +88,7 @@ class ReviewMetrics:
 
 
 MAX_BODY: Final = 64 * 1024 * 1024
-"""Bytes that a review may have: a server has a whole list converted at a time."""
+"""The maximum bytes of a review: a server has a whole list converted at a time."""
 
 VERSIONS: Final = ("admission.k8s.io/v1", "apiextensions.k8s.io/v1")
 
@@ -96,12 +96,12 @@ _JSON: Final = b"application/json"
 _TEXT: Final = b"text/plain; charset=utf-8"
 
 Handler = Callable[[Document], Awaitable[Document]]
-"""From the `request` of a review to its `response`, without the uid."""
+"""Handles the `request` of a review; returns its `response`, without the uid."""
 
 
 class Reviews:
-    """The application. handlers: by path. ready: the result of `/readyz`, which its server
-    may change. metrics: its counters.
+    """The ASGI application for webhook reviews. handlers: the handler of each path. ready: the
+    result of `/readyz`, which its server may change. metrics: its counters.
     """
 
     def __init__(self, handlers: Mapping[str, Handler]) -> None:
@@ -160,7 +160,9 @@ class Reviews:
 
 
 def patch_response(before: Document, after: Document) -> Document:
-    """Return the answer that changes one object into another: a JSON patch of whole fields."""
+    """Return the admission response that changes one object into another: a JSON patch of whole
+    fields.
+    """
     operations: Sequence[Document] = [
         *(
             {"op": "add", "path": f"/{name}", "value": value}

@@ -1,4 +1,5 @@
-"""Public test kit: planes, virtual time, stories, faults. Nothing outside tests imports it.
+"""The public test kit: management planes on virtual time, user actions, and injected faults. Only
+tests import it.
 
     from kapy.testing import on_virtual_time, plane
 

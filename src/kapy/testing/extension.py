@@ -58,8 +58,8 @@ made = renamed_function(sample_request, "made")
 async def check_deterministic(
     extension: Extension, hook: Hook[Req, Resp], request: Req, name: str
 ) -> None:
-    """Check that equal requests get equal answers, byte by byte: otherwise machines would be rolled
-    out, or conditions would change, for ever."""
+    """Check that equal requests get equal responses, byte by byte: otherwise machines would be
+    rolled out, or conditions would change, for ever."""
     first = await _call(extension, hook, request, name)
     second = await _call(extension, hook, request, name)
     assert first == second, (
@@ -111,7 +111,7 @@ class InProcess:
         return Answer(404, b"") if answered is None else Answer(200, answered)
 
     async def aclose(self) -> None:
-        """Do nothing: no connection is open."""
+        """Do nothing: a call in process opens no connection."""
 
 
 async def _call(extension: Extension, hook: Hook[Req, Any], request: Req, name: str) -> bytes:

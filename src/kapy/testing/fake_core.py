@@ -15,7 +15,7 @@ from kapy.kube import Document, Key
 from kapy.kube.names import SECRETS, Resource
 
 KUBERNETES_VERSION: Final = "v1.34.0"
-"""The version of Kubernetes of machines, unless somebody asks for another one."""
+"""The default Kubernetes version of machines."""
 _NOBODY: Final = "infrastructure.cluster.x-k8s.io"
 
 
@@ -42,7 +42,8 @@ class FakeCore:
     async def cluster(
         self, name: str, infra: Document | None = None, *, provisioned: bool = False, **spec: Any
     ) -> Document:
-        """A Cluster, and its infrastructure (created as a user does, owned as core does)."""
+        """Create a Cluster, and its infrastructure as a user does; then set its owner as core does.
+        """
         spec = {"clusterNetwork": {"pods": {"cidrBlocks": ["192.168.0.0/16"]}}, **spec}
         if infra is not None:
             spec["infrastructureRef"] = reference(infra)
@@ -76,8 +77,8 @@ class FakeCore:
     ) -> Document:
         """Create a Machine and its infrastructure, which gets the Machine's name.
 
-        owner: the owner of the Machine, where that matters. version: of Kubernetes; that of all
-        machines if it is empty.
+        owner: the owner of the Machine, for tests that need one. version: the Kubernetes version,
+        "" for the version of all machines.
         """
         labels = {Label.CLUSTER_NAME: cluster}
         if control_plane:
@@ -102,9 +103,9 @@ class FakeCore:
     async def booting_machine(
         self, cluster: str, name: str, config: Document, *, owner: Document | None = None
     ) -> Document:
-        """A control plane Machine with a BootstrapConfig, which gets the Machine's name.
+        """Create a control plane Machine with a BootstrapConfig, which gets the Machine's name.
 
-        The infrastructure that it refers to is not there: nobody looks at it.
+        The infrastructure that the Machine refers to does not exist.
         """
         config = {**config, "metadata": {**config.get("metadata", {}), "name": name}}
         labels = {Label.CLUSTER_NAME: cluster, Label.CONTROL_PLANE: ""}
@@ -122,7 +123,7 @@ class FakeCore:
         return machine
 
     async def bootstrap(self, cluster: str, machine: str, data: bytes) -> None:
-        """Hand over the bootstrap data of a Machine, as a bootstrap provider does."""
+        """Store the bootstrap data of a Machine in a Secret, as a bootstrap provider does."""
         await self._bootstrap_data(cluster, machine, data)
         patch = {"spec": {"bootstrap": {"dataSecretName": machine}}}
         await self.client.patch(Machine.RESOURCE, self.key(machine), patch)
@@ -156,7 +157,7 @@ class FakeCore:
         return pool
 
     async def pool_bootstrap(self, cluster: str, pool: str, data: bytes) -> None:
-        """Hand over the bootstrap data of a MachinePool, as a bootstrap provider does."""
+        """Store the bootstrap data of a MachinePool in a Secret, as a bootstrap provider does."""
         await self._bootstrap_data(cluster, pool, data)
         patch = {"spec": {"template": {"spec": {"bootstrap": {"dataSecretName": pool}}}}}
         await self.client.patch(MachinePool.RESOURCE, self.key(pool), patch)

@@ -36,13 +36,13 @@ _WRITES: Final = {"POST", "PUT", "PATCH", "DELETE"}
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """The probability of each fault, per request (of a watch: on opening and after each event but
-    the initial ones, which are the answer to a list).
+    """The probability of each fault, per request (of a watch: when it is opened and after each
+    event but the initial ones, which are the response to a list).
 
-    lost_request: no answer; the request was not executed. lost_answer: no answer; the request was
-    executed. conflict: 409 for an update or a patch. throttled: 429 with Retry-After of a second.
-    broken: 500. watch_breaks: the stream ends with an error. watch_expires: the stream ends with
-    410. stale_list: an earlier state of a list. delay: the maximum delay before and after a
+    lost_request: no response; the request was not executed. lost_answer: no response; the request
+    was executed. conflict: 409 for an update or a patch. throttled: 429 with Retry-After of a
+    second. broken: 500. watch_breaks: the stream ends with an error. watch_expires: the stream ends
+    with 410. stale_list: an earlier state of a list. delay: the maximum delay before and after a
     request, in seconds. again: an event is repeated. late: the maximum delay of watch events in
     seconds; delayed events arrive together and in order.
     """
@@ -71,7 +71,7 @@ BAD_DAY: Final = Rates(
     stale_list=0.1,
     delay=0.05,
 )
-"""Every fault now and then."""
+"""Rates with which every kind of fault happens now and then."""
 
 CALM: Final = Rates()
 
@@ -87,7 +87,7 @@ class Faults(Interceptor):
         self._lists: dict[tuple[str, str], list[Reply]] = {}
 
     def calm(self) -> None:
-        """Stop injecting faults."""
+        """Stop injecting faults, so that all further requests work."""
         self.rates = CALM
 
     async def __call__(self, request: Request) -> Reply:
@@ -142,7 +142,7 @@ class Faults(Interceptor):
             await asyncio.sleep(self._random.random() * longest)
 
     async def lag(self) -> float:
-        """Delay an event; returns the time until which it is delayed."""
+        """Wait for the delay of an event; return the time at which the delay ends."""
         await self._pause(self.rates.late)
         return asyncio.get_running_loop().time()
 
@@ -160,7 +160,9 @@ class Faults(Interceptor):
 
 
 class _FaultyEvents:
-    """The events of a watch. initial: it begins with what there is, up to a bookmark."""
+    """The events of a watch, with faults. initial: whether it begins with the existing objects, up
+    to a bookmark.
+    """
 
     def __init__(self, events: Any, faults: Faults, *, initial: bool) -> None:
         self._events = events

@@ -46,7 +46,8 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 STARTING: Final = 120.0
-"""Seconds that a plane in a thread may take until it is ready, on a machine with other work."""
+"""The maximum number of seconds until a plane in a thread is ready, on a machine with other
+work."""
 
 
 class BadTestPlane(KapyError):
@@ -54,7 +55,9 @@ class BadTestPlane(KapyError):
 
 
 class RunningPlane(Story):
-    """A running plane. client: acts as its administrator, in process."""
+    """A running management plane for a test. client: an in-process client with the rights of its
+    administrator.
+    """
 
     def __init__(self, running: ManagementPlane) -> None:
         super().__init__(running.client, ())
@@ -105,11 +108,11 @@ async def plane(
     """Run a management plane while the context is open.
 
     providers: custom providers, or their `MODULE[:NAME]`. extensions: runtime extensions, or their
-    `MODULE[:NAME]`, by name; they are called in process. gates: feature gates, as {"MachinePool":
-    False}. serve: also serve HTTPS on a port of 127.0.0.1, for other programs. seed: for generated
-    names.
+    `MODULE[:NAME]`, by name; they are called in process. gates: feature gates, such as
+    {"MachinePool": False}. serve: whether to serve HTTPS on a port of 127.0.0.1, too, for other
+    programs. seed: the seed of generated names.
 
-    Raises BadTestPlane, and what starting a plane raises.
+    Raises BadTestPlane, and the errors of starting a plane.
     """
     is_virtual = isinstance(asyncio.get_running_loop(), VirtualTimeLoop)
     if serve and is_virtual:
@@ -203,8 +206,8 @@ class BackgroundPlane:
 
 @contextmanager
 def background_plane(kubeconfig: Path, **options: Any) -> Iterator[BackgroundPlane]:
-    """A plane that runs in a thread while the context is open. kubeconfig: the file to write;
-    options: as of `plane`."""
+    """Run a management plane in a thread while the context is open. kubeconfig: the file to write;
+    options: the options of `plane`."""
     loop = asyncio.new_event_loop()
     ended, started = asyncio.Event(), threading.Event()
     result: list[RunningPlane] = []

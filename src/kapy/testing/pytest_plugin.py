@@ -21,7 +21,7 @@ MARK = "kapy"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark."""
+    """Register the pytest mark that has the options of the fixture `kapy_plane`."""
     config.addinivalue_line(
         "markers",
         f"{MARK}(providers=..., extensions=..., gates=..., seed=...): how the fixture kapy_plane "

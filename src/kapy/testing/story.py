@@ -1,6 +1,6 @@
-"""Stories: act on a management plane as a user, and wait for the expected state of objects.
+"""Tests in which a user acts on a management plane and waits for the expected state of objects.
 
-A story runs on virtual time, so waiting takes no time. `until` fails with the last state if the
+A test runs on virtual time, so waiting takes no time. `until` fails with the last state if the
 plane settles on another one.
 """
 
@@ -23,7 +23,7 @@ PATIENCE = 600.0
 
 
 class NeverCame(AssertionError):
-    """The state for which a story waited did not occur; the message shows the last state."""
+    """The state for which a test waited did not occur; the message shows the last state."""
 
 
 class Story:

@@ -1,7 +1,7 @@
-"""The lifecycle hooks of a managed cluster, and their possible answers.
+"""The lifecycle hooks of a managed cluster, and their possible responses.
 
 Programs with runtime extensions implement `LifecycleHooks`. `kapy.topology.hook_calls` decides when
-each hook is called and what a blocking answer stops.
+each hook is called and what a blocking response stops.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class Hook(str, Enum):
 
 
 class HookError(KapyError):
-    """An extension could not be called, or it answered with a failure."""
+    """An extension could not be called, or it responded with a failure."""
 
 
 class Answer(NamedTuple):
-    """The combined answer of all extensions that serve a hook.
+    """The combined response of all extensions that serve a hook.
 
     retry_after: seconds to wait before the hook is called again; the operation is blocked until
     then. 0: it may go on.
@@ -70,12 +70,12 @@ class UpgradePlans(NamedTuple):
 class LifecycleHooks(Protocol):
     """Calls the registered extensions. Every method may raise HookError.
 
-    cluster: in the form that extensions receive (`hook_view`). start, target: versions before and
-    after.
+    cluster: the Cluster in the form that extensions receive (`hook_view`). start, target: the
+    versions before and after the upgrade.
     """
 
     async def is_registered(self, hook: Hook, cluster: Cluster) -> bool:
-        """Whether an extension that matches the cluster's namespace serves the hook."""
+        """Return whether an extension that matches the cluster's namespace serves the hook."""
 
     async def before_cluster_create(self, cluster: Cluster) -> Answer:
         """This hook may block the creation of all objects of a Cluster."""

@@ -1,7 +1,7 @@
 """Names of the objects of a managed cluster.
 
 Names look like upstream's: a prefix and five characters. The characters are derived from the
-purpose of the object, so a retry after a lost answer uses the same name. An existing object keeps
+purpose of the object, so a retry after a lost response uses the same name. An existing object keeps
 its name.
 """
 
@@ -44,8 +44,8 @@ def shim_name(cluster: str) -> str:
 
 
 def prefixed_name(prefix: str, cluster: Cluster, *slot: str) -> str:
-    """A name with a prefix. slot: distinguishes the object from others of its Cluster with that
-    prefix."""
+    """Return a name with a prefix and a derived suffix. slot: distinguishes the object from others
+    of its Cluster with that prefix."""
     return generated_name(prefix, cluster.metadata.uid, *slot)
 
 

@@ -59,8 +59,8 @@ class ReconcileResult:
 
 
 def topology_reconciled(result: ReconcileResult) -> ConditionPair:
-    """The condition: whether every object matches the topology; if not, why, with the upgrade
-    steps.
+    """Return the condition TopologyReconciled: whether every object matches the topology; if not,
+    the reason, with the upgrade steps.
 
     Raises MissingField and WrongType if the version of the desired control plane cannot be read.
     """
@@ -107,8 +107,8 @@ def _is_observed(of_class: ClusterClass) -> bool:
 
 
 def _is_upgrading(result: ReconcileResult) -> bool:
-    """Whether any object is upgrading or waits for its upgrade. A control plane that is being
-    created for the first time does not count."""
+    """Return whether any object is upgrading or waits for its upgrade. A control plane that is
+    being created for the first time does not count."""
     upgrades = result.upgrades
     control_plane = upgrades.control_plane
     return (
@@ -165,8 +165,8 @@ class _Kind(NamedTuple):
     deferral: str
 
     def lines(self, upgrade: WorkersUpgrade, version: str) -> Iterator[str]:
-        """One line for each state; a group is listed once: as upgrading, else deferred, else
-        pending."""
+        """Return one line for each state of the upgrade. Each group is listed once: as upgrading,
+        else as deferred, else as pending."""
         deferred = upgrade.deferred - upgrade.upgrading
         pending = upgrade.pending - upgrade.upgrading - deferred
         if upgrade.upgrading:
@@ -194,7 +194,9 @@ _MACHINE_POOLS: Final = _Kind(
 
 
 def _waits_for_user(upgrade: WorkersUpgrade) -> bool:
-    """Whether the upgrade can only go on after user action: no group but deferred ones remains."""
+    """Return whether the upgrade can only go on after user action: no group but deferred ones
+    remains.
+    """
     return bool(upgrade.deferred) and not (upgrade.upgrading or upgrade.pending - upgrade.deferred)
 
 

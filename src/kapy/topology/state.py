@@ -56,7 +56,8 @@ class MachinePoolState:
 
 @dataclass
 class ClusterState:
-    """A managed cluster. Workers are keyed by their topology names.
+    """The objects of a managed cluster, in their current or desired state. Workers are keyed by
+    their topology names.
 
     In a desired state the Cluster is the current one with the desired references, labels and
     annotations.

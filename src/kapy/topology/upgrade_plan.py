@@ -14,7 +14,7 @@ from kapy.kube.errors import KapyError
 from kapy.kube.version import DIFFERENT, InvalidVersion, Version, compare, parse_tolerant
 
 WORKERS_BEHIND: Final = 3
-"""How many minor versions workers may be behind their control plane."""
+"""The maximum number of minor versions by which workers may be behind their control plane."""
 
 
 class BadUpgradePlan(KapyError):
@@ -148,9 +148,10 @@ def _check_control_plane(
 
 
 def _workers_plan(desired: str, count: int, oldest: int, versions: _Known) -> list[str]:
-    """The workers' plan: as few steps as the skew allows, the last one to the target version.
+    """Return the upgrade plan of the workers: as few versions as the version skew policy allows,
+    the last one being the target version.
 
-    None if an intermediate version is unknown, or if the workers are ahead.
+    The plan is empty if an intermediate version is unknown, or if the workers are ahead.
     """
     between = range(oldest + WORKERS_BEHIND, count, WORKERS_BEHIND)
     if count < oldest or not all(minor in versions.minors for minor in between):

@@ -15,12 +15,13 @@ from kapy.kube.digits import parse_digits
 
 @dataclass(slots=True)
 class ControlPlaneUpgrade:
-    """The upgrade of the control plane.
+    """The progress of the control plane's upgrade.
 
-    pending: it should have another version but does not get it in this reconcile, so it is not
-    written. plan: the versions ahead of it; the last one is the target version. provisioning,
-    upgrading: the current object is in progress. starting: it gets its next version in this
-    reconcile. waiting_for_workers: its next version would be too far ahead of the workers.
+    pending: whether the control plane should have another version but does not get it in this
+    reconcile, so it is not written. plan: the versions ahead of it; the last one is the target
+    version. provisioning, upgrading: whether the current object is in progress. starting: whether
+    it gets its next version in this reconcile. waiting_for_workers: whether its next version would
+    be too far ahead of the workers.
     """
 
     pending: bool = False
@@ -32,24 +33,25 @@ class ControlPlaneUpgrade:
 
     @property
     def is_stable(self) -> bool:
-        """Whether it has the target version and no operation is in progress."""
+        """Return whether the control plane has the target version and no operation is in progress.
+        """
         return not (self.provisioning or self.upgrading or self.starting or self.pending)
 
     @property
     def lets_workers_upgrade(self) -> bool:
-        """Whether it is stable, or waits for the workers."""
+        """Return whether the control plane is stable, or waits for the workers."""
         busy = self.provisioning or self.upgrading or self.starting
         return not busy and (self.waiting_for_workers or not self.pending)
 
 
 @dataclass(slots=True)
 class WorkersUpgrade:
-    """The upgrade of all MachineDeployments, or of all MachinePools.
+    """The progress of the upgrade of all MachineDeployments, or of all MachinePools.
 
     pending_create: topology names of groups that are not created in this reconcile. The other sets
-    have object names. pending: not written in this reconcile. deferred: pending by the user's
-    choice. upgrading: an upgrade is in progress or starts in this reconcile. concurrency: the
-    maximum number of groups that upgrade at the same time.
+    have object names. pending: groups that are not written in this reconcile. deferred: groups that
+    are pending by the user's choice. upgrading: groups whose upgrade is in progress or starts in
+    this reconcile. concurrency: the maximum number of groups that upgrade at the same time.
     """
 
     concurrency: int = 1
@@ -61,12 +63,12 @@ class WorkersUpgrade:
 
     @property
     def is_concurrency_reached(self) -> bool:
-        """Whether no further group may start its upgrade."""
+        """Return whether no further group may start its upgrade."""
         return len(self.upgrading) >= self.concurrency
 
     @property
     def is_settled(self) -> bool:
-        """Whether all groups exist and have the target version."""
+        """Return whether all groups exist and have the target version."""
         return not (self.pending_create or self.pending or self.deferred or self.upgrading)
 
 
@@ -100,7 +102,7 @@ class UpgradeTracker:
 
     @property
     def is_settled(self) -> bool:
-        """Whether all objects exist and have the target version."""
+        """Return whether all objects exist and have the target version."""
         return (
             self.control_plane.is_stable
             and self.machine_deployments.is_settled

@@ -70,8 +70,8 @@ def variable_value_errors(
     *,
     complete: bool,
 ) -> list[FieldError]:
-    """The errors in variable values. old: the previous values, for rules about changes. complete:
-    report required variables that are missing."""
+    """Return the errors in variable values. old: the previous values, for rules about changes.
+    complete: whether to report required variables that are missing."""
     if errors := [*_duplicates(values, path)] or [*_duplicates(old, path)]:
         return errors
     definitions, errors = _definitions(variables, path)

@@ -28,7 +28,7 @@ from kapy.topology.cluster_variables import InvalidTopologyShape, is_reconciled,
 
 
 class Findings(NamedTuple):
-    """Errors and warnings."""
+    """The errors and warnings that the check of a Cluster's topology has found."""
 
     errors: list[FieldError]
     warnings: list[str]

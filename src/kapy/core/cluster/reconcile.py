@@ -27,7 +27,7 @@ from kapy.kube.model import decode
 
 
 class ClusterReconciler(Reconciler[Cluster, ClusterScope]):
-    """Reconciles Clusters."""
+    """Reconciles Clusters in phases, and writes their status."""
 
     normal = (reconcile_infrastructure, reconcile_control_plane, reconcile_kubeconfig)
     deletion = (reconcile_infrastructure, reconcile_control_plane, reconcile_delete)
@@ -57,7 +57,9 @@ class ClusterReconciler(Reconciler[Cluster, ClusterScope]):
         return True
 
     def phases(self, scope: ClusterScope) -> Sequence[Phase[ClusterScope]]:
-        """Return no phases before the topology controller has created the Cluster's objects."""
+        """Return the phases of a reconcile. There are none before the topology controller has
+        created the Cluster's objects.
+        """
         return () if scope.awaits_topology else super().phases(scope)
 
     def status_inputs(self, scope: ClusterScope) -> StatusInputs | None:

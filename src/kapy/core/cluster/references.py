@@ -60,7 +60,9 @@ CONTROL_PLANE: Final = MirrorMessages(
 
 
 def infrastructure_ready(scope: ClusterScope) -> Condition:
-    """Return InfrastructureReady: the provider's condition, or the state of provisioning."""
+    """Return the condition InfrastructureReady: the provider's condition or, without one, the state
+    of provisioning.
+    """
     cluster = scope.cluster
     done = bool(cluster.status.initialization.infrastructure_provisioned)
     ref = cluster.spec.infrastructure_ref
@@ -68,7 +70,9 @@ def infrastructure_ready(scope: ClusterScope) -> Condition:
 
 
 def control_plane_available(scope: ClusterScope) -> Condition:
-    """Return ControlPlaneAvailable: the provider's condition, or the state of initialization."""
+    """Return the condition ControlPlaneAvailable: the provider's condition or, without one, the
+    state of initialization.
+    """
     cluster = scope.cluster
     done = bool(cluster.status.initialization.control_plane_initialized)
     ref = cluster.spec.control_plane_ref

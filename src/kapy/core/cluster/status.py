@@ -60,7 +60,7 @@ def update_status(scope: ClusterScope) -> None:
 
 
 def phase(cluster: Cluster) -> str:
-    """`status.phase`."""
+    """Return the value for the Cluster's `status.phase`."""
     spec, result = cluster.spec, cluster.status.phase or "Pending"
     if spec.infrastructure_ref is not None or spec.control_plane_ref is not None:
         result = "Provisioning"
@@ -106,7 +106,7 @@ def conditions(scope: ClusterScope) -> Iterator[Condition]:
 
 
 def remote_connection(cluster: Cluster, scope: ClusterScope) -> Condition | None:
-    """Return RemoteConnectionProbe; None during the first attempts to connect."""
+    """Return the condition RemoteConnectionProbe; None during the first attempts to connect."""
     of, health = ConditionType.REMOTE_CONNECTION_PROBE, scope.health
     if health.last_success is None and health.failures < FAILURES:
         if has(cluster.status.conditions, of):
@@ -122,7 +122,7 @@ def remote_connection(cluster: Cluster, scope: ClusterScope) -> Condition | None
 
 
 def control_plane_initialized(scope: ClusterScope) -> Condition:
-    """Return ControlPlaneInitialized, which stays True."""
+    """Return the condition ControlPlaneInitialized, which stays True."""
     of, cluster = ConditionType.CONTROL_PLANE_INITIALIZED, scope.cluster
     ref = cluster.spec.control_plane_ref
     if ref is None:

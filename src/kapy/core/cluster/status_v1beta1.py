@@ -39,7 +39,8 @@ NOT_INITIALIZED: Final = (
 class _MirrorMessages(NamedTuple):
     """The texts of one mirrored condition.
 
-    waiting: the reason until it is done. before: the objects whose deletion comes first.
+    waiting: the reason of the condition until the object is complete. before: the kinds of objects
+    whose deletion comes first.
     """
 
     target: str
@@ -84,7 +85,9 @@ def _infrastructure_ready(scope: ClusterScope) -> V1Beta1Condition | None:
 def _mirror_observed(
     scope: ClusterScope, observed: Observed[Any], field: Field[bool], words: _MirrorMessages
 ) -> V1Beta1Condition | None:
-    """Mirror an object. field: reports completion if there are no conditions."""
+    """Return the condition that mirrors the Ready condition of a provider's object; None leaves it
+    unchanged. field: the field that reports completion if the object has no conditions.
+    """
     deleting = scope.cluster.deleting
     if isinstance(observed, Found):
         try:

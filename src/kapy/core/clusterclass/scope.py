@@ -42,10 +42,10 @@ class Outdated(NamedTuple):
 
 @dataclass(slots=True)
 class ClassScope:
-    """One ClusterClass.
+    """The state of one reconcile of a ClusterClass.
 
-    outdated: references to old versions. unreadable: why templates cannot be read or owned.
-    undiscovered: why the variables are not known.
+    outdated: references to old versions. unreadable: the error because of which templates cannot be
+    read or owned. undiscovered: the error because of which the variables are not known.
     """
 
     dependencies: Dependencies

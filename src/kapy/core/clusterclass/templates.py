@@ -1,4 +1,4 @@
-"""Phase: own the templates that a ClusterClass refers to."""
+"""Phase: make a ClusterClass an owner of the templates that it refers to."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class UnusableTemplate(KapyError):
 
 
 async def reconcile_templates(scope: ClassScope) -> Result:
-    """Own every template, even after one failed; the creation of a missing one enqueues
-    the class.
+    """Make the class an owner of every template, even after one failed; the creation of a missing
+    template enqueues the class.
     """
     problems: list[str] = []
     error_type: type[KapyError] = NotYet
@@ -39,7 +39,9 @@ async def reconcile_templates(scope: ClassScope) -> Result:
 
 
 async def _own(scope: ClassScope, ref: ClusterClassTemplateReference) -> None:
-    """Own one template. Raises NotFound, ContractError, and the client's errors."""
+    """Make the class an owner of one template. Raises NotFound, ContractError, and the client's
+    errors.
+    """
     dependencies, namespace = scope.dependencies, scope.cluster_class.metadata.namespace
     template = await dependencies.external.get_version(
         ref.api_version, ref.kind, Key(namespace, ref.name)

@@ -1,4 +1,4 @@
-"""Phase: collect the variable definitions of a class."""
+"""Phase: collect the variable definitions of a ClusterClass."""
 
 from __future__ import annotations
 

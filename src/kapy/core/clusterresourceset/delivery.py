@@ -1,4 +1,5 @@
-"""Phase: apply the set's objects to one Cluster, and record that in its binding."""
+"""Phase: apply the objects of a ClusterResourceSet to one Cluster, and record that in its binding.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ from kapy.kube.meta import owner_reference
 from kapy.remote.cluster_cache import NotConnected
 
 MAX_SECONDS: Final = 10.0
-"""Seconds that one source's objects may take in one look."""
+"""The maximum number of seconds that one source's objects may take in one reconcile."""
 
 
 async def deliver(scope: SetScope, cluster: Key) -> Outcome:
@@ -108,7 +109,9 @@ def is_due(strategy: str, source: Source, binding: ResourceBinding | None) -> bo
 async def _apply(
     scope: SetScope, cluster: Key, source: Source, binding: ResourceBinding | None
 ) -> tuple[ResourceBinding | None, Outcome | None]:
-    """Return the binding's new entry, None if unchanged, and the error."""
+    """Apply one source to the Cluster. Return the binding's new entry, None if it is unchanged, and
+    the error.
+    """
     try:
         if source.problem:
             raise BadManifest(source.problem)
@@ -125,8 +128,8 @@ async def _apply(
 async def _apply_source(
     scope: SetScope, cluster: Key, source: Source, objects: Sequence[Document]
 ) -> Outcome | None:
-    """Return the error of applying a source's objects. A slow cluster gets them over several
-    reconciles, so that others are not delayed.
+    """Apply a source's objects; return the error, if any. A slow cluster gets the objects over
+    several reconciles, so that others are not delayed.
     """
     dependencies, strategy = scope.dependencies, scope.set.spec.strategy
     reference = source.reference

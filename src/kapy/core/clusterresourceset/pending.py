@@ -1,9 +1,9 @@
-"""The Clusters that a ClusterResourceSet has to look at in its next reconcile.
+"""The Clusters that a ClusterResourceSet has to process in its next reconcile.
 
 A set may select thousands of Clusters, of which one changes. A change of a Cluster, its connection
 or its binding makes only this Cluster pending; a change of the set or of its sources, a resync and
-an interrupted reconcile make all of them pending. A Cluster that cannot be served until an event
-tells of it, such as one that is not connected, is not looked at before that event.
+an interrupted reconcile make all of them pending. A Cluster that has to wait for an event, such as
+one that is not connected, is not processed before that event.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Set(Generic[T]):
-    """The state of one set that has looked at all of its Clusters once.
+    """The state of one set that has processed all of its Clusters once.
 
     waiting: the outcomes of Clusters that wait for an event. has_clusters: whether it selects any.
     is_looking: whether a reconcile has taken the pending Clusters.
@@ -32,7 +32,7 @@ class _Set(Generic[T]):
 
 
 class PendingClusters(Generic[T]):
-    """The pending Clusters of all sets. T: the outcome of a Cluster that waits."""
+    """The pending Clusters of all sets. T: the type of the outcome for a Cluster that waits."""
 
     def __init__(self) -> None:
         self._sets: dict[Key, _Set[T]] = {}  # of a set that is not here, all Clusters are pending
@@ -49,13 +49,15 @@ class PendingClusters(Generic[T]):
         self._sets.pop(resource_set, None)
 
     def drop(self, cluster: Key) -> None:
-        """Forget a Cluster that is deleted, or that has other labels."""
+        """Remove a Cluster that is deleted, or that has other labels, from all sets."""
         for state in self._sets.values():
             state.clusters.discard(cluster)
             state.waiting.pop(cluster, None)
 
     def take(self, resource_set: Key) -> set[Key] | None:
-        """Begin a reconcile: return the pending Clusters, None if all of them are."""
+        """Begin a reconcile of a set. Return its pending Clusters, None if all of its Clusters are
+        pending.
+        """
         state = self._sets.get(resource_set)
         if state is None:
             self._sets[resource_set] = _Set()
@@ -74,8 +76,8 @@ class PendingClusters(Generic[T]):
         """Record the results of a reconcile. Return the outcomes of all Clusters that wait for an
         event, None if the set selects no Cluster.
 
-        looked_at: whether there were any Clusters. again: those that the next reconcile has to look
-        at.
+        looked_at: whether the reconcile processed any Clusters. again: the Clusters that the next
+        reconcile has to process.
         """
         state = self._sets.get(resource_set)
         if state is None:  # all are pending again: the set or a source has changed meanwhile
@@ -88,7 +90,9 @@ class PendingClusters(Generic[T]):
         return list(state.waiting.values()) if state.has_clusters else None
 
     def end(self, resource_set: Key) -> None:
-        """End a reconcile. If it was interrupted, all Clusters are pending again."""
+        """End a reconcile of a set. If it was interrupted, all Clusters of the set are pending
+        again.
+        """
         state = self._sets.get(resource_set)
         if state is not None and state.is_looking:
             del self._sets[resource_set]

@@ -29,11 +29,12 @@ log = logging.getLogger(__name__)
 
 RECHECK_SECONDS: Final = timedelta(seconds=1)
 AT_ONCE: Final = 10
-"""Clusters that are written to at the same time, so that a slow one does not hold up the rest."""
+"""The number of Clusters that are written to at the same time, so that a slow one does not delay
+the rest."""
 
 
 async def select_clusters(scope: SetScope) -> Result:
-    """Select the Clusters to look at: those that may have changed, or all of them."""
+    """Select the Clusters to process: those that may have changed, or all of them."""
     return await _select(scope, scope.dependencies.pending.take(scope.set.key))
 
 
@@ -135,7 +136,7 @@ class ClusterResourceSetReconciler(Reconciler[ClusterResourceSet, SetScope]):
         return DONE
 
     def set_observed_generation(self, scope: SetScope) -> None:
-        """Wait until the set is applied to all Clusters."""
+        """Set `status.observedGeneration`, but only once the set is applied to all Clusters."""
         if scope.outcome is None or not scope.outcome.failed:
             super().set_observed_generation(scope)
 

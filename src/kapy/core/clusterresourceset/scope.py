@@ -23,15 +23,17 @@ from kapy.kube import Document, Key
 from kapy.remote.cluster_cache import ClusterCache
 
 SOURCES: Final = 64
-"""Sources that are remembered: all of one program's sets, mostly. They can be large."""
+"""The number of sources that are cached: mostly all sources of one program's sets. They can be
+large."""
 
 
 @dataclass(slots=True)
 class Dependencies:
     """The dependencies of the ClusterResourceSet reconciler.
 
-    source_keys: maps a ConfigMap or Secret to its sets. pending: the Clusters to look at. progress:
-    of slow clusters. contents: sources as they were last read, by kind and key.
+    source_keys: maps a ConfigMap or Secret to its sets. pending: the Clusters to process. progress:
+    the state of deliveries to slow clusters. contents: sources as they were last read, by kind and
+    key.
     """
 
     client: Client
@@ -51,7 +53,9 @@ class Dependencies:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An existing ConfigMap or Secret. problem: why its values cannot be used."""
+    """An existing ConfigMap or Secret with objects to apply. problem: the reason for which its
+    values cannot be used.
+    """
 
     reference: ResourceRef
     document: Document
@@ -80,7 +84,9 @@ class Outcome:
 
 @dataclass(slots=True)
 class SetScope:
-    """One ClusterResourceSet, the selected Clusters to look at, its existing sources, and the
+    """The state of one reconcile of a ClusterResourceSet.
+
+    clusters: the selected Clusters to process. sources: the set's existing sources. outcome: the
     outcome to report, None to leave the former one.
     """
 

@@ -1,4 +1,4 @@
-"""Phase: read the ConfigMaps and Secrets of the set."""
+"""Phase: read the ConfigMaps and Secrets of a ClusterResourceSet."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Dependencies:
 
 @dataclass(slots=True)
 class BindingScope:
-    """One ClusterResourceSetBinding."""
+    """The state of one reconcile of a ClusterResourceSetBinding."""
 
     dependencies: Dependencies
     draft: Draft[ClusterResourceSetBinding]

@@ -20,7 +20,7 @@ from kapy.kube.errors import KapyError
 
 FIRST_DELAY: Final = 0.5
 MAX_DELAY: Final = 30.0
-"""Seconds after which a server that was not discovered is asked again, at first and at last."""
+"""The first and the longest delay in seconds until the discovery of a server is retried."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +38,9 @@ async def discover(scope: ConfigScope) -> Result:
 
 
 def _requeue_for_discovery(scope: ConfigScope) -> Result:
-    """Return a timer: there is no event when a server's answer changes."""
+    """Requeue the ExtensionConfig for the next discovery: a server's changed response causes no
+    event.
+    """
     failures, error, key = scope.dependencies.failures, scope.undiscovered, scope.config.key
     if error is None:
         failures.pop(key, None)
@@ -51,7 +53,7 @@ def _requeue_for_discovery(scope: ConfigScope) -> Result:
 
 
 class ExtensionConfigReconciler(Reconciler[ExtensionConfig, ConfigScope]):
-    """Reconciles ExtensionConfigs: discovers the handlers of their servers."""
+    """Reconciles ExtensionConfigs: discovers the handlers of their extension servers."""
 
     normal = (discover,)
 

@@ -33,7 +33,9 @@ class Dependencies:
 
 @dataclass(slots=True)
 class ConfigScope:
-    """One ExtensionConfig. undiscovered: why its handlers are not known."""
+    """The state of one reconcile of an ExtensionConfig. undiscovered: the error because of which
+    its handlers are not known.
+    """
 
     dependencies: Dependencies
     draft: Draft[ExtensionConfig]

@@ -34,11 +34,11 @@ from kapy.remote.cluster_cache import NotConnected
 from kapy.remote.nodes import NodeDeletion
 
 Step = Callable[[MachineScope], Awaitable[Result | None]]
-"""One step: None when it is done, otherwise when to look again."""
+"""One step of a deletion. It returns None when it is done, otherwise the time to try again."""
 
 
 async def reconcile_delete(scope: MachineScope) -> Result:
-    """Run the steps as far as possible."""
+    """Run the steps of a Machine's deletion as far as possible."""
     scope.set_deleting_condition(Reason.DELETING, "Deletion started")
     try:
         has_node = await _may_touch_node(scope)
@@ -82,7 +82,8 @@ async def _may_touch_node(scope: MachineScope) -> bool:
 
 
 def _find_node_once_more(scope: MachineScope) -> None:
-    """Look for the Node once more; an unreachable cluster does not block the deletion."""
+    """Search the Node of the Machine once more; an unreachable cluster does not block the deletion.
+    """
     machine = scope.machine
     provider_id = machine.spec.provider_id
     if not provider_id and isinstance(scope.infrastructure, Found):

@@ -22,11 +22,11 @@ MIRROR_POD: Final = "kubernetes.io/config.mirror"
 BUDGET_REFUSAL: Final = "annot evict pod as it would violate the pod's disruption budget."
 AFTER: Final = "After above Pods have been removed from the Node"
 GONE_AFTER: Final = timedelta(seconds=2)
-"""How long after its end a Pod of an unreachable Node counts as gone."""
+"""The time after its end at which a Pod of an unreachable Node counts as gone."""
 
 
 class Verdict(Enum):
-    """The treatment of a Pod on a Node that is drained."""
+    """The treatment of a Pod on a Node that is drained: evict it, leave it, or wait for its end."""
 
     EVICT = "Drain"
     SKIP = "Skip"
@@ -49,8 +49,8 @@ WAIT: Final = PodDisposition(Verdict.WAIT)
 class DrainPlan:
     """The Pods of one Node by disposition, sorted by namespace and name.
 
-    evict, wait: of the current order; evict_later, wait_later: of higher orders. leaving: evicted,
-    but not gone yet.
+    evict, wait: the Pods of the current order; evict_later, wait_later: the Pods of higher orders.
+    leaving: evicted Pods that are not gone yet.
     """
 
     evict: list[Document] = field(default_factory=list)
@@ -62,7 +62,7 @@ class DrainPlan:
 
     @property
     def done(self) -> bool:
-        """Whether no Pod has to leave any more."""
+        """Return whether no Pod has to leave any more."""
         later = self.evict_later or self.wait_later
         return not (self.evict or self.leaving or self.wait or later)
 
@@ -103,7 +103,7 @@ def plan_drain(pods: Iterable[Document], context: DrainContext) -> DrainPlan:
 
 
 def pod_disposition(pod: Document, context: DrainContext) -> PodDisposition:
-    """Return the disposition of one Pod."""
+    """Return whether a Pod is evicted, skipped or waited for in a drain, and in which order."""
     metadata = pod["metadata"]
     ended = metadata.get("deletionTimestamp")
     if context.unreachable and ended and context.now - moment(ended) >= GONE_AFTER:

@@ -26,10 +26,11 @@ class InvalidRule(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class PodRule:
-    """One rule: the disposition of every Pod that one of the pairs of selectors matches (without
-    pairs: none).
+    """One MachineDrainRule in the form in which it is evaluated.
 
-    Each pair has a selector for the labels of the Pod and one for those of its namespace.
+    fate: the disposition of the Pods that match. pods: pairs of a selector for the labels of a Pod
+    and one for the labels of its namespace. A Pod matches if a pair selects it; without pairs every
+    Pod matches.
     """
 
     fate: PodDisposition
@@ -55,7 +56,7 @@ class DrainRules:
 
     @property
     def needs_namespaces(self) -> bool:
-        """Whether a rule depends on namespace labels."""
+        """Return whether a rule depends on namespace labels."""
         return any(
             not label_selector.everything for rule in self.rules for _, label_selector in rule.pods
         )

@@ -75,7 +75,9 @@ async def _report_refusals(scope: MachineScope, progress: DrainProgress) -> Resu
 
 
 def _until_gone(scope: MachineScope, leaving: Sequence[Document]) -> Result:
-    """Return a timer: Pods on an unreachable Node count as gone without an event."""
+    """Requeue the Machine for the time when Pods on an unreachable Node count as gone, which no
+    event reports.
+    """
     ends = [moment(end) for pod in leaving if (end := pod["metadata"].get("deletionTimestamp"))]
     now = scope.dependencies.remote.now(scope.cluster_key)
     remaining = max(ends, default=now) + GONE_AFTER - now

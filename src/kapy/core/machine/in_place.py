@@ -1,4 +1,5 @@
-"""Phase: an extension updates a Machine in place that its owner marked for that.
+"""Phase: call an extension that updates a Machine in place, if the Machine's owner marked it for
+that.
 
 The owner (a control plane or a MachineSet) writes the desired state of the Machine and its objects,
 marks them, and finally marks the hook UpdateMachine as pending. From then on the extension is
@@ -32,7 +33,9 @@ GATE_CLOSED: Final = (
 
 
 async def reconcile_in_place(scope: MachineScope) -> Result:
-    """Update the Machine in place if its owner wants that; what it waits for is watched."""
+    """Update the Machine in place if its owner requested that. All objects that it waits for are
+    watched.
+    """
     machine, updates = scope.machine, scope.dependencies.updates
     if not is_updating_in_place(machine):
         scope.dependencies.update_progress.forget(machine.key)

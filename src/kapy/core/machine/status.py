@@ -72,7 +72,9 @@ def update_status(scope: MachineScope) -> Result:
 
 
 def bootstrap_ready(machine: Machine, bootstrap: Observed[View]) -> Condition:
-    """Return BootstrapConfigReady: the provider's condition, or the state without one."""
+    """Return the condition BootstrapConfigReady: the provider's condition or, without one, the
+    state of the bootstrap data.
+    """
     of, ref = ConditionType.BOOTSTRAP_CONFIG_READY, machine.spec.bootstrap.config_ref
     if ref is None:
         return true(of, Reason.DATA_SECRET_PROVIDED)
@@ -91,7 +93,9 @@ def bootstrap_ready(machine: Machine, bootstrap: Observed[View]) -> Condition:
 
 
 def infrastructure_ready(machine: Machine, infrastructure: Observed[View]) -> Condition:
-    """Return InfrastructureReady: the provider's condition, or the state without one."""
+    """Return the condition InfrastructureReady: the provider's condition or, without one, the state
+    of provisioning.
+    """
     of, kind = ConditionType.INFRASTRUCTURE_READY, machine.spec.infrastructure_ref.kind
     provisioned = bool(machine.status.initialization.infrastructure_provisioned)
     match infrastructure:
@@ -229,7 +233,9 @@ def _of_component(line: str) -> bool:
 
 
 def availability(scope: MachineScope) -> tuple[Condition, Result]:
-    """Return Available: ready for `spec.minReadySeconds`."""
+    """Return the condition Available, which is True after a Machine has been ready for
+    `spec.minReadySeconds`, and a requeue for that time.
+    """
     of, machine = ConditionType.AVAILABLE, scope.machine
     condition = get(machine.status.conditions, ConditionType.READY)
     if condition is None or condition.status != TRUE:

@@ -69,7 +69,9 @@ def ready(machine: Machine, conditions: Iterable[V1Beta1Condition]) -> V1Beta1Co
 def bootstrap_ready(
     machine: Machine, bootstrap: Observed[BootstrapConfig]
 ) -> V1Beta1Condition | None:
-    """Return BootstrapReady: the provider's condition, until there is a data Secret."""
+    """Return the condition BootstrapReady: the provider's condition, and True once there is a data
+    Secret.
+    """
     of = V1Beta1Type.BOOTSTRAP_READY
     if machine.spec.bootstrap.config_ref is None or not isinstance(bootstrap, Found):
         return None
@@ -83,7 +85,9 @@ def bootstrap_ready(
 def infrastructure_ready(
     machine: Machine, infrastructure: Observed[InfraMachine]
 ) -> V1Beta1Condition | None:
-    """Return InfrastructureReady: the provider's condition."""
+    """Return the condition InfrastructureReady: the provider's condition or, without one, the state
+    of provisioning.
+    """
     if not isinstance(infrastructure, Found):
         return None
     try:
@@ -103,7 +107,7 @@ def _unless_deleting(machine: Machine, reason: str) -> str:
 def node_healthy(
     machine: Machine, node: Observed[Document], infrastructure: Observed[InfraMachine]
 ) -> V1Beta1Condition | None:
-    """Return NodeHealthy; None if there is no new information about the Node."""
+    """Return the condition NodeHealthy; None if there is no new information about the Node."""
     of = V1Beta1Type.NODE_HEALTHY
     if not machine.spec.provider_id:
         return false(of, V1Beta1Reason.WAITING_FOR_NODE_REF, INFO)

@@ -23,7 +23,7 @@ from kapy.kube.names import Resource
 from kapy.remote.cluster_cache import ClusterCache
 
 BATCH_SECONDS: Final = 0.25
-"""Seconds in which the Pods of a Node that leave are taken in together."""
+"""Seconds in which changes of the Pods that leave a Node are collected."""
 
 
 class WatchedObjects(NamedTuple):
@@ -46,14 +46,16 @@ class WaitingMachine:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The objects at one moment. watch: starts to watch them; raises NotConnected."""
+    """The objects at one moment. watch: a function that starts to watch them; it raises
+    NotConnected.
+    """
 
     items: Sequence[Document]
     watch: Callable[[], None]
 
 
 class TemporaryWatches:
-    """The watches, and the Machines that wait for them."""
+    """Starts and ends the temporary watches, and knows the Machines that wait for each of them."""
 
     def __init__(self, remote: ClusterCache) -> None:
         self._remote = remote
@@ -64,7 +66,9 @@ class TemporaryWatches:
     async def snapshot(
         self, controller: Controller, waiting: WaitingMachine, resource: Resource, fields: str = ""
     ) -> Snapshot:
-        """Return the objects as they are now. Raises NotConnected, and the cluster's errors."""
+        """Return the current objects of a resource in the Machine's workload cluster. fields: a
+        field selector. Raises NotConnected, and the workload cluster's errors.
+        """
         watched = WatchedObjects(waiting.cluster, resource, fields)
         informer = self._remote.temporary_informer(*watched)
         if informer is None:
@@ -114,7 +118,7 @@ class TemporaryWatches:
 
 @dataclass(frozen=True, slots=True)
 class _WaitingMachinesMapper:
-    """Maps a change to the waiting Machines; equal mappers count as one."""
+    """Maps a change of watched objects to the waiting Machines; equal mappers count as one."""
 
     watches: TemporaryWatches
     objects: WatchedObjects

@@ -26,12 +26,14 @@ from kapy.core.machinedeployment.scale import proportional_scale
 from kapy.kube.model import copy_model
 
 MAX_STEPS: Final = 1_000
-"""Steps that are told one by one; all that follow are told as one."""
+"""The number of steps that are reported one by one; all further steps are reported as one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: how many replicas each MachineSet has before and after it, and why."""
+    """One step of a forecast rollout. scale: the replicas of each changed MachineSet before and
+    after the step. notes: the reasons for the changes.
+    """
 
     scale: Mapping[str, tuple[int, int]]
     notes: tuple[str, ...] = ()
@@ -39,12 +41,13 @@ class Step:
 
 @dataclass(slots=True)
 class Forecast:
-    """The result of a rollout.
+    """The forecast of a rollout: its steps and its result.
 
-    creates: name of the new MachineSet, "" for none. olds: names of the sets with an old template.
-    outdated: why a set's Machines are replaced, by its name. may_stay: some could be updated in
-    place instead. waits: OnDelete: old Machines are replaced only after a user deletes them. sets:
-    at the end.
+    creates: the name of the new MachineSet, "" for none. olds: the names of the sets with an old
+    template. outdated: the reasons for which a set's Machines are replaced, by the name of the set.
+    may_stay: whether some Machines could be updated in place instead. waits: whether old Machines
+    are replaced only after a user deletes them (OnDelete). sets: the MachineSets at the end of the
+    rollout.
     """
 
     creates: str = ""
@@ -106,7 +109,9 @@ def _reasons(
 def _remaining_steps(
     deployment: MachineDeployment, sets: Sequence[MachineSet], now: datetime
 ) -> Sequence[Step]:
-    """Return the end of a long rollout in one step: a plan moves few Machines per step."""
+    """Return the steps at the end of a long rollout as one step: a plan moves few Machines per
+    step.
+    """
     new = classify_sets(deployment, sets, now).new
     if new is None:
         return ()
@@ -172,7 +177,9 @@ def _paused_step(
 def _apply_scale(
     sets: Sequence[MachineSet], scale: Mapping[str, int]
 ) -> dict[str, tuple[int, int]] | None:
-    """Execute a plan: Machines are created and deleted at once, and are available."""
+    """Execute one plan on the sets, as if Machines were created, deleted and available at once.
+    Return the replicas of each changed set before and after that, None if nothing changes.
+    """
     step = {}
     for machine_set in sets:
         before = machine_set.spec.replicas or 0

@@ -25,8 +25,9 @@ NONE_EXIST = "no MachineSets exist for the MachineDeployment"
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedSets:
-    """The classified sets. new: the set with the current template, or None. old: all others.
-    differences: per set, how it differs. because: why a new set must be created (empty if there is
+    """The MachineSets of a MachineDeployment, classified by template. new: the set with the current
+    template, or None. old: all other sets. differences: the difference of each old set from the
+    current template. because: the reason for which a new set must be created (empty if there is
     one).
     """
 

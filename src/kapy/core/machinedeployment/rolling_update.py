@@ -57,8 +57,8 @@ def _shrink_old(rollout: Rollout) -> None:
 
 
 class _Budget:
-    """The deletion budget. spare: replicas that may still be removed. available: available Machines
-    in the worst case.
+    """The number of old replicas that a rolling update may remove. spare: replicas that may still
+    be removed. available: available Machines in the worst case.
     """
 
     def __init__(self, spare: int, available: int, least: int) -> None:

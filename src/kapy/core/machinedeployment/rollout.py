@@ -26,12 +26,12 @@ from kapy.kube.int_or_percent import scaled_value
 
 @dataclass(slots=True)
 class Rollout:
-    """The inputs and the state of a plan.
+    """The inputs and the state of a rollout plan.
 
     new, old: the desired sets (the planner changes their annotations, never their replicas, except
-    for moved Machines). differences: per old set, why it is old. in_place: per old set, whether it
-    can be updated in place; None: the feature is off. acknowledged: names of moved Machines that an
-    earlier plan has counted.
+    for moved Machines). differences: the reasons for which each old set is old. in_place: for each
+    old set, whether it can be updated in place; None if the feature is off. acknowledged: names of
+    moved Machines that an earlier plan has counted.
     """
 
     deployment: MachineDeployment
@@ -46,7 +46,7 @@ class Rollout:
 
     @property
     def desired(self) -> int:
-        """`spec.replicas` of the MachineDeployment."""
+        """Return the desired replicas of the MachineDeployment (`spec.replicas`)."""
         return self.deployment.spec.replicas or 0
 
     @property
@@ -58,7 +58,7 @@ class Rollout:
         return self.scale.get(machine_set.metadata.name, replicas(machine_set))
 
     def note(self, machine_set: MachineSet, reason: str) -> None:
-        """Record once why something about the set changes."""
+        """Record the reason for a change of a set, unless it is recorded already."""
         notes = self.notes.setdefault(machine_set.metadata.name, [])
         if reason not in notes:
             notes.append(reason)
@@ -70,22 +70,22 @@ class Rollout:
 
 
 def replicas(machine_set: MachineSet) -> int:
-    """Return `spec.replicas`."""
+    """Return the desired replicas of a set (`spec.replicas`)."""
     return machine_set.spec.replicas or 0
 
 
 def existing_replicas(machine_set: MachineSet) -> int:
-    """Return `status.replicas`."""
+    """Return the number of existing Machines of a set (`status.replicas`)."""
     return machine_set.status.replicas or 0
 
 
 def available(machine_set: MachineSet) -> int:
-    """Return `status.availableReplicas`."""
+    """Return the number of available Machines of a set (`status.availableReplicas`)."""
     return machine_set.status.available_replicas or 0
 
 
 def up_to_date(machine_set: MachineSet) -> int:
-    """Return `status.upToDateReplicas`."""
+    """Return the number of up-to-date Machines of a set (`status.upToDateReplicas`)."""
     return machine_set.status.up_to_date_replicas or 0
 
 

@@ -32,16 +32,17 @@ from kapy.kube.selectors import selector_of
 
 
 class SetUpdates(Protocol):
-    """Asks an extension what it can update."""
+    """Asks a runtime extension whether it can update the Machines of a MachineSet in place."""
 
     async def can_update_machine_set(
         self, deployment: Key, current: Document, desired: Document
     ) -> Sequence[str]:
-        """Return why the Machines of a MachineSet cannot be updated in place; nothing if they can.
+        """Return the reasons for which the Machines of a MachineSet cannot be updated in place;
+        none if they can.
 
         current, desired: `machineSet`, `infrastructureMachineTemplate` and
         `bootstrapConfigTemplate` (if there is one). Raises KapyError if the extension does not
-        answer.
+        respond.
         """
         ...
 
@@ -57,7 +58,8 @@ class ObservedMachine(NamedTuple):
 class DeploymentCache:
     """Cached states of one MachineDeployment.
 
-    synced: by MachineSet name, its state and the intent that it agreed with.
+    synced: the state of each MachineSet and the apply configuration that it agreed with, by the
+    set's name.
     """
 
     observed: MemoCache[ObservedMachine | None] = field(default_factory=MemoCache)
@@ -66,9 +68,9 @@ class DeploymentCache:
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """The dependencies of the MachineDeployment reconciler. applied: the SSA cache. caches:
-    cached states per MachineDeployment. updates: tells which Machines can be updated in place, None
-    if the feature is off.
+    """The dependencies of the MachineDeployment reconciler. applied: the SSA cache. caches: cached
+    states per MachineDeployment. updates: asks extensions which Machines can be updated in place,
+    None if the feature is off.
     """
 
     client: Client
@@ -103,12 +105,13 @@ class Dependencies:
 
 @dataclass(slots=True)
 class MachineDeploymentScope:
-    """One MachineDeployment and its objects.
+    """The state of one reconcile of a MachineDeployment.
 
-    machines: all selected ones, shared with other readers; groups: their aggregation groups, by the
-    Machine's `id`. machine_sets: its sets, None before they were read; documents: the same by
-    name. missing: kinds of missing templates, bootstrap first. broken: the contract violation of a
-    template. undecided: why it is unknown which Machines can be updated in place.
+    machines: all selected Machines, shared with other readers; groups: their aggregation groups, by
+    the Machine's `id`. machine_sets: its MachineSets, None before they were read; documents: the
+    same sets by name. missing: kinds of missing templates, bootstrap first. broken: the contract
+    violation of a template. undecided: the reason for which it is unknown which Machines can be
+    updated in place.
     """
 
     dependencies: Dependencies

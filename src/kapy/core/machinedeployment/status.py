@@ -58,7 +58,7 @@ def _sum(sets: Iterable[MachineSet], number: Callable[[MachineSet], int | None])
 
 
 def phase(deployment: MachineDeployment, sets: Sequence[MachineSet] | None) -> str:
-    """`status.phase`."""
+    """Return the value for the MachineDeployment's `status.phase`."""
     if sets is None or deployment.spec.replicas is None:
         return "Unknown"
     current = sum(map(existing_replicas, sets))
@@ -82,7 +82,7 @@ def conditions(scope: MachineDeploymentScope) -> Iterator[Condition]:
 
 
 def available(scope: MachineDeploymentScope) -> Condition:
-    """Return Available: whether no more Machines are missing than `maxUnavailable` allows."""
+    """Return the condition Available: whether at most `maxUnavailable` Machines are unavailable."""
     of, deployment = ConditionType.AVAILABLE, scope.deployment
     if (condition := _unknown_condition(scope, of)) is not None:
         return condition
@@ -105,9 +105,10 @@ def available(scope: MachineDeploymentScope) -> Condition:
 
 
 def rolling_out(machines: AggregationInput, undecided: str = "") -> Condition:
-    """Return RollingOut: how many Machines are out of date, and why; a new version is named first.
+    """Return the condition RollingOut with the number of outdated Machines and the reasons; a new
+    version is named first.
 
-    undecided: why the update of the others is not decided.
+    undecided: the reason for which it is not known yet how the other Machines are updated.
     """
     of = ConditionType.ROLLING_OUT
     conditions = [
@@ -129,7 +130,9 @@ def rolling_out(machines: AggregationInput, undecided: str = "") -> Condition:
 
 
 def scaling_up(scope: MachineDeploymentScope) -> Condition:
-    """Return ScalingUp: current and desired replicas, and what blocks it."""
+    """Return the condition ScalingUp with the current and desired replicas, and with what blocks
+    it.
+    """
     of, deployment = ConditionType.SCALING_UP, scope.deployment
     if (condition := _unknown_condition(scope, of)) is not None:
         return condition
@@ -152,7 +155,9 @@ def scaling_up(scope: MachineDeploymentScope) -> Condition:
 
 
 def scaling_down(scope: MachineDeploymentScope) -> Condition:
-    """Return ScalingDown: current and desired replicas, and which Machines take long."""
+    """Return the condition ScalingDown with the current and desired replicas, and with the Machines
+    whose deletion takes long.
+    """
     of = ConditionType.SCALING_DOWN
     if (condition := _unknown_condition(scope, of)) is not None:
         return condition
@@ -164,7 +169,7 @@ def scaling_down(scope: MachineDeploymentScope) -> Condition:
 
 
 def deleting(scope: MachineDeploymentScope) -> Condition:
-    """Return Deleting: the remaining objects."""
+    """Return the condition Deleting with the remaining objects."""
     of, sets, machines = ConditionType.DELETING, scope.machine_sets, scope.machines
     if sets is None:
         return unknown(of, Reason.INTERNAL_ERROR, LOOK_AT_LOGS)

@@ -31,7 +31,7 @@ def report_rollout(
 
 
 def summarize(deployment: MachineDeployment, now: datetime) -> None:
-    """Write Ready, summarized from the other conditions."""
+    """Write the condition Ready, summarized from the other conditions."""
     if deployment.status.deprecated is not None:
         legacy = v1beta1.conditions_of(deployment)
         v1beta1.set_condition(legacy, v1beta1.summary(legacy, (V1Beta1Type.AVAILABLE,)), now)
@@ -60,7 +60,7 @@ def _deprecated_status(machine_set: MachineSet) -> MachineSetV1Beta1DeprecatedSt
 
 
 def available(deployment: MachineDeployment) -> V1Beta1Condition:
-    """Return Available: whether no more Machines are missing than `maxUnavailable` allows."""
+    """Return the condition Available: whether at most `maxUnavailable` Machines are unavailable."""
     of, deprecated = V1Beta1Type.AVAILABLE, deployment.status.deprecated
     least = (deployment.spec.replicas or 0) - max_unavailable(deployment)
     status = deprecated.v1beta1 if deprecated is not None else None
@@ -73,7 +73,7 @@ def available(deployment: MachineDeployment) -> V1Beta1Condition:
 
 
 def machine_set_ready(new: MachineSet | None) -> V1Beta1Condition | None:
-    """Return MachineSetReady: the condition of the set with the current template."""
+    """Return the condition MachineSetReady, copied from the set with the current template."""
     of, waiting = V1Beta1Type.MACHINE_SET_READY, V1Beta1Reason.WAITING_FOR_MACHINE_SET
     if new is None:
         return v1beta1.false(of, waiting, v1beta1.INFO, "MachineSet not found")

@@ -28,19 +28,23 @@ LONG_AGO: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Healthy:
-    """The Machine has no problem, and its Node exists."""
+    """The verdict about a Machine that has no problem and whose Node exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """The health is not known yet; again: when to check (None: on the next change)."""
+    """The verdict about a Machine whose health is not known yet. again: the time until the next
+    check, None to wait for a change.
+    """
 
     again: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Unhealthy:
-    """The Machine needs remediation. legacy_…: the same for v1beta1."""
+    """The verdict about a Machine that needs remediation. legacy_reason, legacy_message: the same
+    for the v1beta1 condition.
+    """
 
     reason: str
     message: str
@@ -67,7 +71,7 @@ _LEGACY: Final = {
 class ClusterFacts(NamedTuple):
     """The state of a Cluster that affects its Machines' health.
 
-    since: when the later of the two preconditions for Nodes became true.
+    since: the time when the later of the two preconditions for Nodes became true.
     """
 
     initialized: bool
@@ -106,12 +110,12 @@ def verdict(
     now: datetime,
     node_now: datetime,
 ) -> Verdict:
-    """Return the verdict about one Machine.
+    """Return whether one Machine is healthy, unhealthy or undecided.
 
-    now, node_now: the time by the clock of the management cluster's API server, which dates
-    Machines, and by that of the workload cluster, which dates Nodes.
-    A Machine whose cluster is not ready for it has no problem; control plane Machines are checked
-    before the control plane is available, so that the first one can be replaced.
+    now: the time by the clock of the management cluster's API server, which dates Machines.
+    node_now: the time by the clock of the workload cluster's, which dates Nodes. A Machine whose
+    cluster is not ready for it has no problem. Control plane Machines are checked before the
+    control plane is available, so that the first one can be replaced.
     """
     machine = target.machine
     if Annotation.REMEDIATE_MACHINE in machine.metadata.annotations:
@@ -139,7 +143,7 @@ def verdict(
 
 
 def is_ahead(target: Target, node_now: datetime) -> bool:
-    """Return whether a condition of a Node has changed at a moment that is still to come."""
+    """Return whether a condition of a Node has a transition time in the future."""
     if not isinstance(target.node, Found):
         return False
     conditions = (target.node.view.get("status") or {}).get("conditions") or ()
@@ -225,7 +229,9 @@ def _unhealthy_for(
     reason: str,
     now: datetime,
 ) -> _Finding:
-    """Find bad conditions that have lasted too long, or when the first of them will have."""
+    """Find bad conditions that have lasted too long; without any, the time until the first one will
+    have.
+    """
     problems, waits = list[str](), list[timedelta]()
     for condition in conditions:
         match = find(condition.type)
@@ -249,8 +255,8 @@ _NOTHING: Final = _Finding()
 
 
 def _time_since(since: datetime, now: datetime) -> timedelta:
-    """Return how long ago a moment was; one that is still to come is told by a wrong clock, and
-    must not put off the next check.
+    """Return the time since a moment. It is 0 for a time in the future, which a wrong clock has
+    written, so that the next check is not delayed.
     """
     return max(now - since, timedelta())
 

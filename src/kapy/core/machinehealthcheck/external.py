@@ -103,8 +103,8 @@ class RemediationRequests:
 
 
 def _filed_marks(target: Target) -> Marks:
-    """Return the conditions for an existing request: those that its controller set are kept, unless
-    this controller was interrupted before setting any.
+    """Return the conditions for an existing request. Conditions that its controller set are kept,
+    unless this controller was interrupted before setting any.
     """
     condition = get(target.machine.status.conditions, REMEDIATED)
     return WAITING if condition is None or condition.reason in _OUR_FAILURES else Marks()

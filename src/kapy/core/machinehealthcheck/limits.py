@@ -25,8 +25,8 @@ class Allowance(NamedTuple):
 
 
 def allowance(trigger: RemediationTrigger, expected: int, healthy: int) -> Allowance:
-    """Return the allowance. expected: watched Machines. A Machine that has not started counts as
-    unhealthy.
+    """Return whether remediation is allowed, and for how many more Machines. expected: the number
+    of watched Machines. A Machine that has not started counts as unhealthy.
 
     A range takes precedence over the limit; without either there is no limit. Raises BadLimit.
     """
@@ -42,7 +42,9 @@ def allowance(trigger: RemediationTrigger, expected: int, healthy: int) -> Allow
 
 
 def refusal(trigger: RemediationTrigger, expected: int, unhealthy: int) -> str:
-    """Return why remediation is not allowed. unhealthy: without those that have not started."""
+    """Return the reason for which remediation is not allowed. unhealthy: the number of unhealthy
+    Machines without those that have not started.
+    """
     counts = f"(total: {expected}, unhealthy: {unhealthy}"
     subject = "Remediation is not allowed, the number of not started or unhealthy machines"
     if trigger.unhealthy_in_range:

@@ -1,4 +1,4 @@
-"""Phase: write the health on the Machines, and have unhealthy ones remediated."""
+"""Phase: report the health on the Machines, and have unhealthy Machines remediated."""
 
 from __future__ import annotations
 

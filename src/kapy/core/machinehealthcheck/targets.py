@@ -17,7 +17,7 @@ from kapy.kube.selectors import LabelSelector, selector_of
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A selected Machine.
+    """A Machine that a MachineHealthCheck selects, and its Node.
 
     document, machine: the same object, both shared: read only. node: Absent if the Machine's Node
     is gone; None if it has none yet, or if the cluster is unreachable.

@@ -26,8 +26,8 @@ def desired_machine(
     """Return the Machine as an apply configuration. infra: the infrastructure machine, which
     determines its name.
 
-    version: of the Node, "" without one. existing: the Machine that refers to the infrastructure
-    machine; its uid protects against recreation.
+    version: the version of the Node, "" without one. existing: the Machine that refers to the
+    infrastructure machine; its uid protects against recreation.
     """
     group, _ = split_api_version(infra["apiVersion"])
     name: str = infra["metadata"]["name"]

@@ -34,8 +34,8 @@ async def reconcile_infrastructure(scope: MachinePoolScope) -> Result:
 
 
 def _handle_missing(scope: MachinePoolScope) -> None:
-    """Handle missing infrastructure: its creation enqueues the pool; losing it later is a terminal
-    failure.
+    """Report a terminal failure if the infrastructure existed before. Otherwise do nothing: its
+    creation enqueues the pool.
     """
     ref = scope.pool.spec.template.spec.infrastructure_ref
     if scope.pool.status.initialization.infrastructure_provisioned and not scope.pool.deleting:

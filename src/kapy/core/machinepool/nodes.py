@@ -92,8 +92,8 @@ def _record_references(scope: MachinePoolScope, nodes: Sequence[Document]) -> No
 
 
 class Readiness(NamedTuple):
-    """The numbers of ready and of available Nodes. due: when the next ready one becomes available;
-    None if nothing changes by time.
+    """The numbers of ready and of available Nodes. due: the time when the next ready Node becomes
+    available; None if no Node waits for that.
     """
 
     ready: int
@@ -102,7 +102,9 @@ class Readiness(NamedTuple):
 
 
 def readiness(nodes: Iterable[Document], least: timedelta, now: datetime) -> Readiness:
-    """Count Nodes. least: how long a Node must be ready to be available."""
+    """Count the ready and the available Nodes. least: the time for which a Node must be ready to be
+    available.
+    """
     since = [time for node in nodes if (time := _ready_since(node, now)) is not None]
     waiting = [time + least for time in since if least and time + least > now]
     return Readiness(len(since), len(since) - len(waiting), min(waiting, default=None))
@@ -119,7 +121,7 @@ def _ready_since(node: Document, now: datetime) -> datetime | None:
 
 
 def _count(scope: MachinePoolScope, nodes: Sequence[Document]) -> Result:
-    """Set the v1beta1 counters, which count Nodes whether or not there are Machines."""
+    """Set the v1beta1 replica counters, which count Nodes whether or not there are Machines."""
     pool, now = scope.pool, scope.dependencies.remote.now(scope.cluster.key)
     least = timedelta(seconds=pool.spec.template.spec.min_ready_seconds or 0)
     count, legacy = readiness(nodes, least, now), scope.legacy

@@ -30,7 +30,7 @@ from kapy.remote.cluster_cache import ClusterCache
 from kapy.remote.nodes import NodeDeletions
 
 Mark: TypeAlias = tuple[str | int, ...]
-"""Identities and versions of the objects with which a Machine was last brought in line."""
+"""Identities and versions of the objects with which a Machine was last synced."""
 
 
 @dataclass(slots=True)
@@ -59,11 +59,11 @@ class Dependencies:
 
 @dataclass(slots=True)
 class MachinePoolScope:
-    """One MachinePool and its objects.
+    """The state of one reconcile of a MachinePool.
 
-    bootstrap, infrastructure: Absent until their phase has read them. nodes: of the workload
-    cluster, None while unknown. has_machines: whether the provider has an object for each machine,
-    None while unknown. machines: the pool's Machines, as they were read.
+    bootstrap, infrastructure: Absent until their phase has read them. nodes: the Nodes of the
+    workload cluster, None while unknown. has_machines: whether the provider has an object for each
+    machine, None while unknown. machines: the pool's Machines, as they were read.
     """
 
     dependencies: Dependencies

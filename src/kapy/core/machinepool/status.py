@@ -37,7 +37,9 @@ def update_status(scope: MachinePoolScope) -> None:
 
 
 def count(scope: MachinePoolScope) -> None:
-    """Set the counters: of the Machines, or of the provider's machines if there are no Machines."""
+    """Set the replica counters from the Machines or, if there are none, from the provider's
+    machines.
+    """
     status = scope.pool.status
     if not scope.has_machines:
         status.ready_replicas = status.available_replicas = status.replicas

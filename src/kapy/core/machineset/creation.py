@@ -1,7 +1,8 @@
-"""Create Machines: deterministic names, clones of the templates, and the Machine last.
+"""Create the Machines of a MachineSet with deterministic names: first the clones of the templates,
+then the Machine.
 
 Clones without a Machine are left over from an interrupted attempt: their names are used first, so
-that a lost answer never causes a second Machine. Clones of an attempt that the server refused
+that a lost response never causes a second Machine. Clones of an attempt that the server refused
 permanently are deleted at once, so that the next attempt does not find them.
 """
 

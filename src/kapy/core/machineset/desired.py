@@ -63,7 +63,9 @@ def machine_annotations(machine_set: MachineSet) -> dict[str, str]:
 def new_machine(
     machine_set: MachineSet, name: str, *, bootstrap: Document | None, infrastructure: Document
 ) -> Document:
-    """Return a new Machine. bootstrap, infrastructure: references to its clones."""
+    """Return the apply configuration of a new Machine. bootstrap, infrastructure: references to the
+    Machine's clones.
+    """
     spec = _spec(machine_set)
     spec["infrastructureRef"] = infrastructure
     if bootstrap is not None:
@@ -72,7 +74,9 @@ def new_machine(
 
 
 def update_machine(machine_set: MachineSet, machine: Machine) -> Document:
-    """Return an existing Machine with its mutable fields; the uid protects against recreation."""
+    """Return the apply configuration of an existing Machine with its mutable fields; the uid
+    protects against recreation.
+    """
     spec, current = _spec(machine_set), encode(machine.spec)
     for name in ("infrastructureRef", "version", "failureDomain"):
         spec.pop(name, None)
@@ -89,7 +93,9 @@ def update_machine(machine_set: MachineSet, machine: Machine) -> Document:
 
 
 def renew_machine(machine_set: MachineSet, machine: Machine) -> Document:
-    """Return an existing Machine with all fields of the template, for an update in place."""
+    """Return the apply configuration of an existing Machine with all fields of the template, for an
+    update in place.
+    """
     intent, wanted = update_machine(machine_set, machine), encode(machine_set.spec.template.spec)
     for name in ("version", "failureDomain"):
         intent["spec"].pop(name, None)

@@ -79,8 +79,8 @@ def _counted_names(machine_set: MachineSet) -> set[str]:
 
 
 async def _begin(scope: MachineSetScope, machine: Machine) -> None:
-    """Begin the update: write the Machine's objects, the infrastructure first, since it is the most
-    likely to be refused.
+    """Begin the in-place update of a Machine: write its objects, the infrastructure first, since
+    the server is most likely to refuse that one.
     """
     template, dependencies = scope.machine_set.spec.template.spec, scope.dependencies
     await _renew(scope, machine, machine.spec.infrastructure_ref, template.infrastructure_ref)
@@ -106,7 +106,7 @@ async def _renew(
     ref: ContractVersionedObjectReference,
     desired: ContractVersionedObjectReference | None,
 ) -> None:
-    """Update an object to what a new clone would be."""
+    """Update an object of a Machine to the state that a new clone of the template would have."""
     dependencies, machine_set = scope.dependencies, scope.machine_set
     result = await dependencies.external.get(ref, scope.namespace, View)
     if isinstance(result, Unreadable):

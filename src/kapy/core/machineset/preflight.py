@@ -28,8 +28,9 @@ OLDEST: Final = 3  # minor versions that a kubelet may be older
 
 
 class PreflightResult(NamedTuple):
-    """The result. failures: why no Machine may be created now, empty if all checks passed. failure:
-    the error that prevented the checks, which blocks, too."""
+    """The result of the preflight checks. failures: the reasons for which no Machine may be created
+    now, empty if all checks passed. failure: the error that prevented the checks, which also blocks
+    the creation."""
 
     failures: list[str]
     failure: KapyError | None = None

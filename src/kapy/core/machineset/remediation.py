@@ -89,8 +89,8 @@ def _select(
 
 
 def sort_for_remediation(machines: Sequence[Machine]) -> list[Machine]:
-    """Sort: Machines that a user marked first; then the newest, since a Machine that never came up
-    is the least likely to run workloads.
+    """Sort Machines by the order of their remediation: first those that a user marked, then the
+    newest, since a Machine that never came up is the least likely to run workloads.
     """
     by_name = sorted(machines, key=lambda machine: machine.metadata.name)
     by_name.sort(key=_creation_time, reverse=True)

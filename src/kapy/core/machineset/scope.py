@@ -31,9 +31,9 @@ from kapy.kube.names import Resource
 
 
 class ObservedMachine(NamedTuple):
-    """A Machine as the set sees it. selected: whether the selector matches. controller: the uid of
-    its controller, None without one. group: its aggregation group, None without one. checked:
-    whether a health check reported on it.
+    """A Machine, and its relation to the set. selected: whether the selector matches. controller:
+    the uid of its controller, None without one. group: its aggregation group, None without one.
+    checked: whether a health check reported on it.
     """
 
     document: Document
@@ -45,7 +45,9 @@ class ObservedMachine(NamedTuple):
 
 
 class SyncedMachine(NamedTuple):
-    """A Machine in a state that agreed with the template, as did its clones. kinds: of all."""
+    """A Machine in a state that agreed with the template, as did its clones. kinds: the kinds of
+    the Machine and its clones.
+    """
 
     machine: Document
     kinds: tuple[str, ...]
@@ -58,8 +60,8 @@ CloneKey: TypeAlias = tuple[Resource, Key]
 class MachineSetCache:
     """Cached states of one MachineSet's Machines.
 
-    synced: by Machine uid, states that agree with `template`, the encoded template. clones: the
-    Machines' uids by their clones, of those clones that were not changed since they were compared.
+    template: the encoded template. synced: the states that agree with `template`, by Machine uid.
+    clones: the uid of the Machine for each clone that was not changed since it was compared.
     """
 
     observed: MemoCache[ObservedMachine] = field(default_factory=MemoCache)
@@ -80,7 +82,7 @@ class CloneChanges:
         self._caches: WeakValueDictionary[CloneKey, MachineSetCache] = WeakValueDictionary()
 
     def follow(self, cache: MachineSetCache, uid: str, clones: Sequence[CloneKey]) -> None:
-        """Notice changes of a Machine's clones from now on."""
+        """Record changes of a Machine's clones from now on."""
         for clone in clones:
             if clone[0] not in self._watched:
                 self._watched.add(clone[0])
@@ -124,13 +126,13 @@ class Dependencies:
 
 @dataclass(slots=True)
 class MachineSetScope:
-    """One MachineSet and its objects.
+    """The state of one reconcile of a MachineSet.
 
     machines: its Machines, None before they were read, shared with other readers; documents: the
-    same by name; groups: the aggregation groups of Machines, by the Machine's `id`; checked: those
-    that a health check reported on.
-    bootstrap_missing, infrastructure_missing: the template does not exist. blocked: why no Machine
-    can be created now; not_created: the same for v1beta1.
+    same Machines by name; groups: their aggregation groups, by the Machine's `id`; checked: the
+    Machines that a health check reported on. bootstrap_missing, infrastructure_missing: whether the
+    template does not exist. blocked: the reasons for which no Machine can be created now;
+    not_created: the same for v1beta1.
     """
 
     dependencies: Dependencies
@@ -158,7 +160,7 @@ class MachineSetScope:
 
     @property
     def is_current(self) -> bool:
-        """Whether the set has its MachineDeployment's template, or is standalone."""
+        """Return whether the set has its MachineDeployment's template, or is standalone."""
         if self.deployment is None:
             return True
         own, theirs = (

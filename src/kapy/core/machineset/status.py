@@ -85,7 +85,9 @@ def conditions(scope: MachineSetScope) -> Iterator[Condition]:
 
 
 def scaling_up(scope: MachineSetScope, current: int) -> Condition:
-    """Return ScalingUp: current and desired replicas, and what blocks it."""
+    """Return the condition ScalingUp with the current and desired replicas, and with what blocks
+    it.
+    """
     of, machine_set = ConditionType.SCALING_UP, scope.machine_set
     if machine_set.spec.replicas is None:
         return unknown(of, Reason.WAITING_FOR_REPLICAS_SET, "Waiting for spec.replicas set")
@@ -102,7 +104,9 @@ def scaling_up(scope: MachineSetScope, current: int) -> Condition:
 
 
 def scaling_down(scope: MachineSetScope, machines: list[Machine]) -> Condition:
-    """Return ScalingDown: current and desired replicas, and which Machines take long."""
+    """Return the condition ScalingDown with the current and desired replicas, and with the Machines
+    whose deletion takes long.
+    """
     of, machine_set = ConditionType.SCALING_DOWN, scope.machine_set
     if machine_set.spec.replicas is None:
         return unknown(of, Reason.WAITING_FOR_REPLICAS_SET, "Waiting for spec.replicas set")
@@ -119,7 +123,7 @@ def scaling_down(scope: MachineSetScope, machines: list[Machine]) -> Condition:
 
 
 def deleting(scope: MachineSetScope, machines: list[Machine]) -> Condition:
-    """Return Deleting: how many Machines remain."""
+    """Return the condition Deleting with the number of remaining Machines."""
     of = ConditionType.DELETING
     if not scope.machine_set.deleting:
         return false(of, Reason.NOT_DELETING)

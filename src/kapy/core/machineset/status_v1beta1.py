@@ -71,8 +71,8 @@ def _ready_since(machine: Machine) -> str | None:
 
 
 def resized_condition(machine_set: MachineSet) -> V1Beta1Condition | None:
-    """Return Resized: current and desired replicas; True if all existing Machines have ready Nodes;
-    None for no change.
+    """Return the condition Resized with the current and desired replicas. It is True if all
+    existing Machines have ready Nodes, None to leave it unchanged.
     """
     of, status = V1Beta1Type.RESIZED, machine_set.status
     current, desired = status.replicas or 0, _desired_replicas(machine_set)
@@ -87,8 +87,8 @@ def resized_condition(machine_set: MachineSet) -> V1Beta1Condition | None:
 
 
 def machines_ready(machines: AggregationInput) -> V1Beta1Condition | None:
-    """Return the Ready conditions of Machines as one, with the Machine that its reason
-    comes from.
+    """Return the condition MachinesReady, aggregated from the Ready conditions of the Machines; its
+    reason names one of them.
     """
     of, kind = V1Beta1Type.MACHINES_READY, Machine.RESOURCE.kind
     if not machines.representatives:

@@ -35,10 +35,10 @@ async def plan_of(
     desired: ClusterState,
     upgrades: UpgradeTracker,
 ) -> Plan:
-    """Return the plan. Raises CannotReconcile if a part of it is refused, and the client's errors;
-    nothing has been written then.
+    """Return the plan of all writes. Nothing is written before it is complete. Raises
+    CannotReconcile if the server refuses a part of it, and the client's errors.
 
-    Parts that wait for their turn in an upgrade are not in the plan.
+    Objects that wait for their turn in an upgrade are not in the plan.
     """
     maker = _PlanBuilder(dependencies, blueprint, current, desired, upgrades)
     return Plan(

@@ -15,11 +15,11 @@ from kapy.topology.patches.external import ExternalPatches
 from kapy.topology.state import ClusterState
 
 Fingerprint: TypeAlias = tuple[Any, ...]
-"""All that a desired state is computed from and compared with, as far as it can make a
+"""All inputs of a desired state and of the comparison with it, as far as they can make a
 difference."""
 
 RECHECK: Final = timedelta(minutes=10)
-"""When extensions are called again for a topology of which nothing has changed: upstream's sync
+"""The interval after which extensions are called again for an unchanged topology: upstream's sync
 period."""
 
 
@@ -35,10 +35,11 @@ class PatchRevisions(ExternalPatches, Protocol):
 
 
 class SettledTopology(NamedTuple):
-    """A topology with nothing left to do.
+    """A topology that needs no writes until something changes.
 
-    said: its condition. until: when extensions have to be called again without a change; None if
-    the class names none.
+    fingerprint: the fingerprint of its inputs. said: the messages of its conditions. until: the
+    time when extensions have to be called again without a change; None if the class names no
+    extension.
     """
 
     fingerprint: Fingerprint

@@ -1,4 +1,6 @@
-"""The plan of one Cluster's writes: what applying each object would do, before the first write."""
+"""The plan of one Cluster's writes: the effect of applying each object, known before the first
+write.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +49,12 @@ class Planned:
 
     @property
     def is_change(self) -> bool:
-        """Whether it writes anything."""
+        """Return whether applying the object changes anything."""
         return self.effect is not Effect.NOTHING
 
     @property
     def creates(self) -> bool:
-        """Whether it creates a new object."""
+        """Return whether applying the object creates a new one."""
         return self.effect is Effect.CREATION
 
 
@@ -84,10 +86,11 @@ class Parts:
 
 @dataclass(slots=True)
 class Plan:
-    """The plan of one Cluster.
+    """The plan of all writes for one Cluster.
 
-    cluster: the merge patch of the Cluster itself. deployments, pools: by topology name. deletions:
-    workers that were removed from the topology.
+    cluster: the merge patch of the Cluster itself. deployments, pools: the writes of
+    MachineDeployments and MachinePools, by topology name. deletions: workers that were removed from
+    the topology.
     """
 
     infrastructure: Planned
@@ -99,7 +102,7 @@ class Plan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it writes nothing."""
+        """Return whether the plan has no writes."""
         parts = (
             self.control_plane,
             *self.deployments.values(),
@@ -128,7 +131,9 @@ class Planner:
         self._applied = applied
 
     async def object(self, current: Document | None, desired: Document, *unsaid: Path) -> Planned:
-        """Plan an object that keeps its name. Raises CannotReconcile and the client's errors."""
+        """Plan the write of an object that keeps its name. Raises CannotReconcile and the client's
+        errors.
+        """
         resource = await self._external.resource_of(desired)
         intent = intent_of(desired, current, unsaid)
         if current is None:
@@ -140,7 +145,7 @@ class Planner:
         )
 
     async def own(self, resource: Resource, current: Document | None, desired: Document) -> Planned:
-        """Plan an object of a core kind."""
+        """Plan the write of an object of a core kind."""
         intent = intent_of(desired, current)
         if current is None:
             await self._try_creation(resource, intent)
@@ -155,9 +160,10 @@ class Planner:
         *,
         any_kind: bool = False,
     ) -> Planned:
-        """Plan a template: a changed spec creates a new object beside the existing one.
+        """Plan the write of a template: a changed spec creates a new template beside the existing
+        one.
 
-        next_name: returns the name of the new one. any_kind: whether its kind may change.
+        next_name: returns the name of the new template. any_kind: whether the kind may change.
         """
         if current is None:
             return await self.object(None, desired)

@@ -45,7 +45,8 @@ async def reconcile_topology(scope: TopologyScope) -> Result:
 
 
 async def call_delete_hook(scope: TopologyScope) -> Result:
-    """Call the hook of a deletion; other controllers delete the Cluster's objects."""
+    """Call the extensions before the deletion of a Cluster; other controllers delete its objects.
+    """
     return await _with_failure(scope, _delete(scope))
 
 
@@ -91,7 +92,7 @@ class TopologyReconciler(Reconciler[Cluster, TopologyScope]):
         return DONE
 
     def set_observed_generation(self, scope: TopologyScope) -> None:
-        """Leave it to the Cluster controller."""
+        """Do nothing: the Cluster controller sets `status.observedGeneration`."""
 
     def forget(self, key: Key) -> None:
         super().forget(key)
@@ -124,7 +125,7 @@ async def _with_failure(scope: TopologyScope, work: Awaitable[None]) -> Result:
 
 
 def _settled_topology(scope: TopologyScope) -> SettledTopology | None:
-    """Remember the fingerprint if nothing is left to do."""
+    """Return the settled topology and remember it; None if something is left to do."""
     if scope.mark is None:
         return None
     until = None
@@ -150,7 +151,9 @@ async def _delete(scope: TopologyScope) -> None:
 
 
 async def _work(scope: TopologyScope) -> None:
-    """Reconcile. Raises CannotReconcile and the client's errors."""
+    """Compute the desired state and the plan of a Cluster's objects, and write them. Raises
+    CannotReconcile and the client's errors.
+    """
     blueprint, current = await _read(scope)
     dependencies, key = scope.dependencies, scope.cluster.key
     mark = fingerprint(blueprint, current, dependencies.patches)
@@ -211,7 +214,9 @@ async def _desired_state(
 
 
 async def _call_after_hooks(scope: TopologyScope, current: ClusterState) -> None:
-    """The hooks that follow something: a control plane that is initialized, a whole upgrade."""
+    """Call the hooks that follow an event: the initialization of the control plane, and a complete
+    upgrade.
+    """
     cluster = scope.cluster
     topology = cluster.spec.topology
     assert topology is not None
@@ -260,7 +265,7 @@ def _requeue_for_hooks(scope: TopologyScope) -> Result:
 
 
 def _requeue_for_recheck(settled: SettledTopology | None, scope: TopologyScope) -> Result:
-    """Return a timer: there is no event when an extension's answer changes."""
+    """Requeue the Cluster to call its extensions again: a changed response causes no event."""
     if settled is None or settled.until is None:
         return DONE
     return requeue(after=settled.until - scope.now, because="extensions are called again")

@@ -16,7 +16,8 @@ from kapy.remote.cluster_cache import NotConnected
 
 
 def is_deployment_upgrading(deployment: Document, machines: Iterable[Document]) -> bool:
-    """Return whether one of its Machines, or its Node, has another version.
+    """Return whether a Machine of a MachineDeployment, or its Node, has another version than the
+    MachineDeployment.
 
     machines: all Machines of the cluster. Raises CannotReconcile for a Machine without a version.
     """
@@ -41,7 +42,7 @@ def is_deployment_upgrading(deployment: Document, machines: Iterable[Document]) 
 
 
 class Nodes(Protocol):
-    """The Nodes of a workload cluster."""
+    """The Nodes of a workload cluster, as an informer has them."""
 
     def raw(self, key: Key) -> Document | None:
         """Return one Node, None if it does not exist."""
@@ -49,10 +50,10 @@ class Nodes(Protocol):
 
 
 class Workloads(Protocol):
-    """The part of `ClusterCache` that a topology uses."""
+    """The part of `ClusterCache` that the topology controller uses."""
 
     def informer(self, cluster: Key, resource: Resource) -> Nodes:
-        """Return the informer. Raises NotConnected."""
+        """Return the informer of a resource in a workload cluster. Raises NotConnected."""
         ...
 
     def subscribe(self, handler: Callable[[Key], None]) -> Callable[[], None]:
@@ -61,8 +62,8 @@ class Workloads(Protocol):
 
 
 def is_pool_upgrading(pool: MachinePool, remote: Workloads, cluster: Key) -> bool:
-    """Return whether a Node of the pool has another version. Raises CannotReconcile while that is
-    unknown; the connection enqueues the Cluster.
+    """Return whether a Node of a MachinePool has another version than the pool. Raises
+    CannotReconcile while that is unknown; the connection enqueues the Cluster.
     """
     version, refs = pool.spec.template.spec.version, pool.status.node_refs
     if not version or not refs:

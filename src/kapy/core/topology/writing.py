@@ -38,8 +38,9 @@ class Writer:
         self._cluster = current.cluster
 
     async def write(self, plan: Plan) -> None:
-        """Execute the plan. Raises CannotReconcile and the client's errors. Dependencies of a
-        refused object are deleted; other results stay and are found by the next reconcile.
+        """Execute the plan of one Cluster. Raises CannotReconcile and the client's errors.
+        Dependencies of a refused object are deleted; other results stay and are found by the next
+        reconcile.
         """
         await release_shim(self._client, self._current)
         control_plane = plan.control_plane.object
@@ -74,8 +75,8 @@ class Writer:
         return None
 
     async def _workers(self, parts: Parts) -> None:
-        """Write workers. A health check is written after its object is created, but before it is
-        changed.
+        """Write one MachineDeployment or MachinePool with its dependencies and its health check. A
+        health check is written after its object is created, but before it is changed.
         """
         new = isinstance(parts.object, Planned) and parts.object.creates
         if not new:

@@ -1,4 +1,4 @@
-"""`python -m kapy.testing.cloud`: the cloud, until Ctrl-C."""
+"""`python -m kapy.testing.cloud`: serve the simulated cloud until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def serve(host: str, port: int, boot_seconds: float) -> None:
 
 
 def main() -> int:
-    """Parse, and serve."""
+    """Parse the command line and serve the cloud; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m kapy.testing.cloud", description=__doc__)
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
     parser.add_argument("--port", type=int, default=8800, help="port to listen on (8800)")

@@ -1,14 +1,14 @@
-"""The cloud's API, HTTP and JSON.
+"""The HTTP API of the simulated cloud, with JSON bodies.
 
 | | |
 |---|---|
-| `GET /networks` | all networks and servers |
-| `PUT /networks/NAME` `{"region"}` | makes one; answers with `host` and `port` for its API server |
-| `DELETE /networks/NAME` | 409 as long as it has servers |
-| `PUT /networks/NAME/servers/SERVER` `{"size", "image", "user_data"}` | makes one; base64 data |
-| `DELETE /networks/NAME/servers/SERVER` | takes it down |
+| `GET /networks` | returns all networks and servers |
+| `PUT /networks/NAME` `{"region"}` | creates one; returns `host` and `port` for its API server |
+| `DELETE /networks/NAME` | deletes one; 409 as long as it has servers |
+| `PUT /networks/NAME/servers/SERVER` `{"size", "image", "user_data"}` | creates one; base64 data |
+| `DELETE /networks/NAME/servers/SERVER` | deletes one |
 
-PUT of what is there answers with it; DELETE of what is not there is 404.
+PUT of an existing network or server returns it; DELETE of a missing one is 404.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from kapy._aio.asgi import Receive, Scope, Send, read_body, run_lifespan, send_r
 from kapy.testing.cloud.cloud import Cloud, InUse, Network, NoNetwork, Server
 
 MOST: Final = 1024 * 1024
-"""Bytes that a request may have."""
+"""The maximum bytes of a request."""
 
 _JSON: Final = b"application/json"
 
 
 class WantedNetwork(msgspec.Struct):
-    """The body of a PUT."""
+    """The request body that creates a network."""
 
     region: str = "north"
 
 
 class WantedServer(msgspec.Struct):
-    """The body of a PUT."""
+    """The request body that creates a server."""
 
     image: str
     size: str = "small"
@@ -42,13 +42,13 @@ class WantedServer(msgspec.Struct):
 
 
 class Application:
-    """An ASGI application."""
+    """The ASGI application that serves the cloud's API."""
 
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request, or the start and end of the ASGI server."""
         if scope["type"] == "lifespan":
             await run_lifespan(receive, send)
             return
@@ -64,7 +64,7 @@ class Application:
         await send_reply(send, status, _JSON, msgspec.json.encode(result) + b"\n")
 
     async def stop(self) -> None:
-        """Do nothing: no request takes long."""
+        """Do nothing at the end of the server: no request takes long."""
 
     def _answer(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
         match method, path.strip("/").split("/"):

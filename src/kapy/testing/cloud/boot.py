@@ -32,9 +32,10 @@ class BadUserData(KapyError):
 class Boot:
     """The properties of a machine after its boot.
 
-    name: of its Node. provider_id: as its kubelet reports it, "" if its configuration has none.
-    authority: of the cluster, on control plane machines; etcd_authority: of its etcd. begins:
-    whether it is the first of its cluster. text: the data themselves, variables replaced.
+    name: the name of its Node. provider_id: the provider ID that its kubelet reports, "" if its
+    configuration has none. authority: the cluster's CA, on control plane machines; etcd_authority:
+    the CA of its etcd. begins: whether it is the first machine of its cluster. text: the boot data,
+    with variables replaced.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Boot:
 
     @property
     def control_plane(self) -> bool:
-        """Whether an API server runs on it."""
+        """Return whether an API server runs on the machine."""
         return self.authority is not None
 
 
@@ -99,7 +100,9 @@ def _authority(files: Mapping[str, str], path: str) -> KeyPair:
 
 
 def _provider_id(registration: Document) -> str:
-    """Arguments are a list today, and were a map."""
+    """Return the provider ID in the arguments of the kubelet, which are a list or, in older
+    versions, a map.
+    """
     arguments: Any = registration.get("kubeletExtraArgs") or {}
     if isinstance(arguments, dict):
         return str(arguments.get(_PROVIDER_ID, ""))

@@ -1,4 +1,4 @@
-"""Networks, and servers that boot in them."""
+"""The state of the simulated cloud: networks, and servers that boot in them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ class InUse(KapyError):
 
 @dataclass
 class Server:
-    """A server. state: `booting`, `running`, or `failed` (`because` says why)."""
+    """A server in a network of the cloud. state: `booting`, `running`, or `failed`. because: the
+    reason for a failure.
+    """
 
     id: str
     name: str
@@ -49,7 +51,9 @@ class Network:
 
 
 class Cloud:
-    """All of the cloud. boot_seconds: what a server takes to start."""
+    """The simulated cloud: its networks and their servers. boot_seconds: the time that a server
+    takes to start.
+    """
 
     def __init__(self, clock: Clock, *, boot_seconds: float = 1.0) -> None:
         self.networks: dict[str, Network] = {}
@@ -74,7 +78,7 @@ class Cloud:
         return self.networks[name]
 
     def delete_network(self, name: str) -> None:
-        """Delete a network. Raises NoNetwork, InUse."""
+        """Delete a network. Raises NoNetwork, or InUse if it has servers."""
         if self._network(name).servers:
             raise InUse(f"network {name} has servers: delete them first")
         self._fleet.drop(Key("", name))
@@ -101,7 +105,7 @@ class Cloud:
         return server is not None
 
     async def run(self) -> None:
-        """Boot servers, answer for their API servers, tidy up; until cancelled."""
+        """Boot servers, and serve and clean up their API servers, until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._fleet.serve())
             group.create_task(self._tidy())

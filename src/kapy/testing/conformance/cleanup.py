@@ -1,4 +1,4 @@
-"""Delete what the conformance kit created, and wait until the provider has released its
+"""Delete the objects that the conformance kit created, and wait until the provider has released its
 infrastructure.
 """
 
@@ -26,7 +26,7 @@ from kapy.testing.conformance.provider_under_test import Limits, ProviderUnderTe
 from kapy.testing.conformance.run_context import RunContext
 
 _STEP: Final = 0.05
-"""Seconds until an object is looked for again of which our watch has not told yet."""
+"""Seconds until an object is read again if the watch has not delivered its change yet."""
 _FREED: Final[Document] = {
     "metadata": {"annotations": {Annotation.PAUSED: None, Annotation.MANAGED_BY: None}}
 }
@@ -160,7 +160,9 @@ async def _is_there(session: Session, value: RemainingObject) -> bool:
 async def _existing_objects(
     session: Session, namespaces: Collection[str], *, freeing: bool
 ) -> list[RemainingObject]:
-    """Return the existing objects. freeing: only those that a finalizer keeps."""
+    """Return the existing objects in the namespaces. freeing: on an embedded server, whether to
+    return only objects that a finalizer keeps.
+    """
     objects: list[RemainingObject] = []
     for phase in _phases(session.provider):
         objects += await _of(session, phase, namespaces)

@@ -23,10 +23,10 @@ _LABEL: Final = "cluster.x-k8s.io/v"
 
 @dataclass(frozen=True)
 class Role:
-    """A role that a contract document describes.
+    """The contract role of a kind, which a contract document describes.
 
-    document: its page. suffix: of the kind's name. word: prefix of the API group. type: of the
-    providers that have it.
+    document: the page of the document. title: its title. suffix: the end of the kind's name. word:
+    the prefix of the API group. type: the type of the providers that have the role.
     """
 
     document: str
@@ -59,7 +59,9 @@ _FLAGS: Final = ("status.initialization",)
 
 @dataclass(frozen=True)
 class Reading:
-    """The version of a CRD that core reads, the contract that it reads it by, and its schema."""
+    """The version of a CRD that core reads, the contract by which core reads it, and the version's
+    schema.
+    """
 
     contract: Version
     version: str
@@ -69,7 +71,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Definition:
-    """A CRD. role: None if no document describes its kind."""
+    """A CRD of a provider. role: the contract role of its kind, None if no document describes the
+    kind.
+    """
 
     object: Object
     group: str
@@ -78,22 +82,24 @@ class Definition:
 
     @property
     def main(self) -> str:
-        """The kind; for a template, the kind that it is a template of."""
+        """Return the kind of the CRD or, for a template, the kind that it is a template of."""
         return self.kind.removesuffix(TEMPLATE)
 
     @property
     def is_template(self) -> bool:
-        """Whether its kind is a template."""
+        """Return whether the kind of the CRD is a template."""
         return self.kind.endswith(TEMPLATE)
 
     @property
     def is_namespaced(self) -> bool:
-        """Whether objects of the kind are namespaced."""
+        """Return whether objects of the kind are namespaced."""
         return bool(self.object.at("spec.scope") != "Cluster")
 
     @cached_property
     def contract_labels(self) -> dict[str, list[str]]:
-        """The versions that its contract labels name, by label; an empty label names none."""
+        """Return the versions that the CRD's contract labels name, by label; an empty label names
+        none.
+        """
         labels = self.object.labels.items()
         return {key: value.split("_") for key, value in labels if value and key.startswith(_LABEL)}
 
@@ -105,8 +111,8 @@ class Definition:
 
     @cached_property
     def reading(self) -> Reading | None:
-        """The contract and version by which core reads its objects, None if no label names a
-        readable version."""
+        """Return the contract and the version by which core reads objects of the CRD, None if no
+        label names a readable version."""
         crd = {
             "metadata": {"name": self.object.name, "labels": self.object.labels},
             "spec": {"versions": list(self.versions.values())},
@@ -119,7 +125,7 @@ class Definition:
 
     @property
     def readings(self) -> list[Reading]:
-        """One reading of its objects for each contract that its labels name, the newest last."""
+        """Return a reading for each contract that the CRD's labels name, the newest last."""
         result = []
         for contract in Version:
             named = self.contract_labels.get(f"cluster.x-k8s.io/{contract.value}", ())
@@ -159,7 +165,7 @@ _SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "bootstrap-config": ("status.dataSecretName", *_FLAGS, "status.ready"),
     "control-plane": ("status.initialized", *_FLAGS, "status.ready"),
 }
-"""Fields by which objects of a kind have a part in a cluster, by the document of the part."""
+"""The fields by which the objects of a kind can fulfil a role, by the document of the role."""
 
 
 def with_roles(definitions: Sequence[Definition]) -> list[Definition]:
@@ -208,7 +214,9 @@ def field_at(schema: Any, path: str) -> Any:
 
 
 def definition_of(crd: Object, provider: ProviderType | None) -> Definition:
-    """Return a CRD with its role. Raises ConformanceError if it does not say what it defines."""
+    """Return the definition of a CRD with its role. Raises ConformanceError if the CRD has no group
+    or kind.
+    """
     group, kind = crd.at("spec.group"), crd.at("spec.names.kind")
     if not (group and isinstance(group, str) and kind and isinstance(kind, str)):
         raise ConformanceError(

@@ -40,12 +40,12 @@ class OwnWrites(Interceptor):
 
 @dataclass
 class Environment:
-    """An API server, and the clients for it.
+    """An API server for checks, and the clients for it.
 
     client: the kit's administrator client. write_log: the provider's writes. own_writes: the kit's
     writes. transport: the provider's in-process transport; access: its kubeconfig over the network;
-    None if there is none. embedded: whether the server is the kit's own. prefix: of the checks'
-    namespaces. server: the embedded server.
+    None if there is none. embedded: whether the server is the kit's own. prefix: the prefix of the
+    names of the checks' namespaces. server: the embedded server.
     """
 
     client: Client

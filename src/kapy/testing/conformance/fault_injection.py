@@ -30,19 +30,20 @@ RATES: Final = Rates(
 _CRASHES: Final = 4
 """The number of kills of the provider in one lifecycle."""
 _WRITES: Final = 4
-"""Between two crashes, at most."""
+"""The maximum number of writes between two crashes."""
 _DEATHS: Final = 20
-"""How often a provider may end by itself, as managers do that cannot read anything."""
+"""The number of times that a provider may end by itself, as managers do that cannot read
+anything."""
 _AGAIN_AFTER: Final = 1.0
 _UNCHANGING: Final = frozenset({"GET", "HEAD"})
 _BESIDES: Final = ("/events", "/leases")
 
 
 class FaultInjector:
-    """Handles the provider's requests and injects faults. network: whether the provider is another
-    program.
+    """A proxy for the provider's requests that injects faults. network: whether the provider is
+    another program.
 
-    It kills the provider right after some of its writes, before the answer arrives.
+    It kills the provider right after some of its writes, before the response arrives.
     """
 
     def __init__(self, server: RecordingServer, seed: int, *, network: bool) -> None:
@@ -56,7 +57,7 @@ class FaultInjector:
         server.handler = self
 
     def start_faults(self) -> None:
-        """Start injecting faults."""
+        """Start injecting faults into the provider's requests."""
         # Over the network, an error in a stream looks like one of the client: end the stream
         # instead.
         over_network = replace(RATES, watch_breaks=0.0, watch_expires=0.05)
@@ -102,7 +103,8 @@ class FaultInjector:
     async def run_with_restarts(
         self, provider: ProviderUnderTest, environment: Environment, began: asyncio.Event
     ) -> None:
-        """Run the provider, and start it again after each crash. began: set once it runs.
+        """Run the provider, and start it again after each crash. began: an event that is set once
+        it runs.
 
         Raises SubjectError if it ends by itself again and again.
         """

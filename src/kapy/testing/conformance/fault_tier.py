@@ -1,8 +1,8 @@
 """The fault tier: compare an object's lifecycle under faults with its lifecycle without faults.
 
-Faults are crashes of the provider between writes, lost requests and answers, conflicts, stale
+Faults are crashes of the provider between writes, lost requests and responses, conflicts, stale
 lists, broken watches and repeated events; the same seed gives the same faults. Afterwards the
-result must be the same: the flags set, nothing made twice, nothing left over.
+result must be the same: the flags are set, nothing is created twice, and nothing is left over.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _MEND_ONCE: Final = (
 @dataclass
 class Outcome:
     """The outcome of one lifecycle. created: the writes that created the objects which existed when
-    the object was done; remaining: those that remained after its deletion.
+    the object was complete; remaining: the writes of the objects that remained after its deletion.
     """
 
     done: bool = False

@@ -24,7 +24,7 @@ from kapy.testing.conformance.errors import ConformanceError
 
 _TOKEN: Final = re.compile(r"kapyvariable(\d{1,6})x", re.IGNORECASE)
 _ALONE: Final = re.compile(r"^[ \t]*(?:-[ \t]+)?\$\{[^}\n]*\}[ \t]*$", re.MULTILINE)
-"""A line that is nothing but a variable: it stands for any number of lines."""
+"""Matches a line that consists of a variable only: it stands for any number of lines."""
 
 
 def documents_in(text: str, source: str) -> list[Document]:
@@ -57,8 +57,8 @@ def _names(text: str) -> list[str]:
 
 
 def _candidates(text: str, names: list[str]) -> Iterator[str]:
-    """Yield the text with placeholder values: for variables without default, or for all; without
-    lines that consist of a variable only, since the variable may be empty.
+    """Yield the text with placeholder values for the variables without default, or for all
+    variables, also without lines that consist of a variable only, since the variable may be empty.
     """
     if not names:
         return
@@ -149,7 +149,7 @@ class Object:
 
 @dataclass(frozen=True)
 class File:
-    """A file of a release. text: with its variables."""
+    """A file of a release. text: the content, in which variables are not replaced."""
 
     name: str
     text: str = field(repr=False)
@@ -179,17 +179,17 @@ class File:
         return results
 
     def of_kind(self, kind: str, group: str) -> list[Object]:
-        """Return its objects of a kind, in any version."""
+        """Return the file's objects of a kind, in any version."""
         return [obj for obj in self.objects if (obj.kind, obj.group) == (kind, group)]
 
     @property
     def is_template(self) -> bool:
-        """Whether its name is that of a cluster template or a ClusterClass file."""
+        """Return whether the file has the name of a cluster template or a ClusterClass file."""
         return self.name.startswith(_TEMPLATES)
 
     @property
     def unreadable(self) -> str:
-        """Why it has no objects, "" if it can be read."""
+        """Return the error because of which the file has no objects, "" if it can be read."""
         return self._read[1]
 
     @cached_property
@@ -207,7 +207,7 @@ def _unreadable(error: BadManifest) -> str:
 
 
 def read_file(path: Path) -> File:
-    """Read a file. Raises ConformanceError."""
+    """Read a file of a release. Raises ConformanceError if it cannot be read."""
     try:
         if path.stat().st_size > _LARGEST:
             raise ConformanceError(f"{path} is larger than 64 MiB: no release has such a file")

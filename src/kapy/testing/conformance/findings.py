@@ -10,7 +10,7 @@ from typing import Final
 from kapy.testing.conformance.rules import Level, Rule
 
 UNSEEN: Final = "behaviour: files do not show it"
-"""Why rules of behaviour are not run where only files were looked at."""
+"""The reason for which rules of behaviour are not checked if only files are checked."""
 
 
 class State(Enum):
@@ -25,7 +25,9 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A place where a rule is broken. evidence: what is there; remedy: what to do."""
+    """A place where a rule is broken. evidence: the observed state; remedy: the advice to the
+    provider's author.
+    """
 
     file: str
     object: str
@@ -51,7 +53,8 @@ class Result:
 
 @dataclass(frozen=True)
 class Leftover:
-    """An object that the kit created and could not delete. remedy: how to delete it."""
+    """An object that the kit created and could not delete. remedy: the instructions to delete it.
+    """
 
     object: str
     remedy: str
@@ -59,8 +62,9 @@ class Leftover:
 
 @dataclass(frozen=True)
 class Report:
-    """The results for one release. name: of the release. trouble: why not everything could be
-    checked, "" if all was. leftovers: objects that the kit created and could not delete.
+    """The results for one release. name: the name of the release. trouble: the reason for which not
+    everything could be checked, "" if all was. leftovers: objects that the kit created and could
+    not delete.
     """
 
     name: str

@@ -26,11 +26,11 @@ from kapy.testing.fake_core import FakeCore
 CLUSTER: Final = "blue"
 NAME: Final = "worker-0"
 ONLY: Final = "conformance-only"
-"""The namespace, and the value of the watch filter, that the provider is limited to in stage 1."""
+"""The namespace, and the value of the watch filter, to which the provider is limited in stage 1."""
 _FEW: Final = 3
-"""Objects for which every provider has room."""
+"""The number of objects that every provider can hold at the same time."""
 _MOST: Final = 3
-"""Writes that evidence quotes."""
+"""The maximum number of writes that evidence quotes."""
 
 
 @dataclass
@@ -38,8 +38,8 @@ class Session:
     """A provider that runs in an environment, and the state that its checks share.
 
     second_session: opens a session in a second, empty environment. handled_kinds: the kinds that
-    the provider is known to reconcile. lock, move_result: of checks that share an expensive step.
-    cleaned_namespaces: namespaces whose objects were deleted.
+    the provider is known to reconcile. lock, move_result: the lock and the result of an expensive
+    step that several checks share. cleaned_namespaces: namespaces whose objects were deleted.
     """
 
     environment: Environment
@@ -54,7 +54,7 @@ class Session:
 
     @property
     def client(self) -> Client:
-        """The administrator client."""
+        """Return the kit's administrator client for the API server."""
         return self.environment.client
 
     def resource_of(self, document: Document) -> Resource:
@@ -86,7 +86,7 @@ class Session:
 
 
 class Fixture:
-    """The namespace of one check."""
+    """The namespace of one check, with operations on its objects."""
 
     def __init__(
         self, session: Session, kind: Kind, namespace: str, cluster: str = CLUSTER
@@ -104,7 +104,7 @@ class Fixture:
 
     @property
     def environment(self) -> Environment:
-        """The API server."""
+        """Return the API server on which the check runs, with its clients."""
         return self.session.environment
 
     def key(self, name: str = NAME) -> Key:
@@ -151,11 +151,11 @@ class Fixture:
         return result
 
     async def delete(self, name: str = NAME, resource: Resource | None = None) -> None:
-        """Delete an object."""
+        """Delete an object of the fixture's namespace."""
         await self.client.delete(resource or self.kind.resource, self.key(name))
 
     async def settle(self, times: int = 1) -> None:
-        """Wait until the provider has had time to act."""
+        """Wait until the provider has had time to react."""
         await asyncio.sleep(self.timeouts.quiet * times)
 
     async def wait_for(
@@ -221,7 +221,9 @@ class Fixture:
         return len(self.environment.write_log.writes)
 
     def writes(self, since: int | None = None) -> list[Write]:
-        """Return the provider's accepted writes in this namespace."""
+        """Return the provider's accepted writes in the fixture's namespace. since: a position in
+        the write log.
+        """
         position = self.start_position if since is None else since
         result = self.environment.write_log.of(self.namespace, position)
         ours = self.environment.own_writes.versions

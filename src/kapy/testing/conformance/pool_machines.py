@@ -19,8 +19,8 @@ FINALIZER: Final = "conformance.cluster.x-k8s.io/pool-machine"
 
 
 class PoolMachines:
-    """Creates and deletes the Machines of all pools. resources: the kinds of their infrastructure
-    objects.
+    """Creates and deletes the Machines of all pools. resources: the kinds of the Machines'
+    infrastructure objects.
     """
 
     def __init__(self, client: Client, watch_log: WatchLog, resources: list[Resource]) -> None:
@@ -29,7 +29,7 @@ class PoolMachines:
         self._resources = resources
 
     async def run(self) -> None:
-        """Run until cancelled."""
+        """Create missing Machines, and release deleted ones, until cancelled."""
         news = self._seen.change_event()
         while True:
             await news.wait()

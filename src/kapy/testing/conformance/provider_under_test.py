@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Kind:
     """A kind with its contract role.
 
-    role: the page of the contract, as `infra-machine`. example: an object as users write it; its
-    name and namespace are replaced. template: the kind of its templates.
+    role: the page of the contract, such as `infra-machine`. example: an object as users write it;
+    its name and namespace are replaced. template: the kind of its templates.
     """
 
     role: str
@@ -49,8 +49,8 @@ class Limits:
 class Timeouts:
     """Time limits in seconds.
 
-    quiet: after which a reaction is taken not to occur. within: in which a reaction has to occur.
-    check: for one check. whole: for all checks.
+    quiet: the time after which a reaction is taken not to occur. within: the time in which a
+    reaction has to occur. check: the limit for one check. whole: the limit for all checks.
     """
 
     quiet: float
@@ -67,12 +67,12 @@ class Timeouts:
 
 
 VIRTUAL = Timeouts(quiet=30, within=600, check=7200, whole=86400)
-"""On virtual time, where waiting costs nothing."""
+"""The time limits on virtual time, on which waiting costs nothing."""
 REAL = Timeouts(quiet=5, within=40, check=100, whole=170)
 
 
 class Launcher(Protocol):
-    """Launches a provider.
+    """Launches a provider for checks.
 
     network: whether it needs an API server that listens on a port. restarts: whether it can be
     started with other flags, and again after its end.
@@ -97,11 +97,11 @@ class Launcher(Protocol):
 
 @dataclass(frozen=True)
 class ProviderUnderTest:
-    """A provider.
+    """A provider that is checked, with the examples and the launcher for the checks.
 
     definitions: CRDs and other objects that are installed first; kinds without a CRD get one that
     accepts every field. extras: objects such as Secrets that its examples need. user: its user
-    name, "" for an administrator. kubernetes_version: of all machines.
+    name, "" for an administrator. kubernetes_version: the Kubernetes version of all machines.
     """
 
     name: str
@@ -116,5 +116,5 @@ class ProviderUnderTest:
     kubernetes_version: str = KUBERNETES_VERSION
 
     def kinds_of_role(self, role: str) -> list[Kind]:
-        """Return its kinds with a role."""
+        """Return the provider's kinds that have a contract role."""
         return [kind for kind in self.kinds if kind.role == role]

@@ -23,7 +23,7 @@ CORE_LABEL: Final = "cluster-api"
 class Release:
     """A release to be checked.
 
-    name: in reports. folder: the last two parts of its path, `()` for a single file.
+    name: its name in reports. folder: the last two parts of its path, `()` for a single file.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Release:
 
     @cached_property
     def components(self) -> list[File]:
-        """The components files."""
+        """Return the components files of the release."""
         return [file for file in self._others if file in self.whole_components or _installs(file)]
 
     @cached_property
@@ -57,7 +57,9 @@ class Release:
 
     @cached_property
     def is_repository(self) -> bool:
-        """Whether the folder has the layout of a release, and is not any folder with YAML in it."""
+        """Return whether the folder has the layout of a release, and is not any folder with YAML in
+        it.
+        """
         return bool(self.folder) and bool(self.metadata or self.whole_components)
 
     @cached_property
@@ -72,7 +74,9 @@ class Release:
 
     @cached_property
     def label(self) -> str:
-        """The provider's label: the most frequent one among its objects, else its folder."""
+        """Return the value of the provider's label: the most frequent one among its objects, else
+        its folder.
+        """
         counter = Counter(
             item.labels[PROVIDER_LABEL] for item in self.installed if _is_labelled(item)
         )
@@ -83,8 +87,8 @@ class Release:
 
     @cached_property
     def type(self) -> ProviderType | None:
-        """The provider type by its label or else by its components file; None if neither
-        tells it.
+        """Return the provider type by its label or else by its components file; None if neither has
+        one.
         """
         if self.label == CORE_LABEL:
             return ProviderType.CORE

@@ -42,7 +42,7 @@ _INSTALLED: Final = (
     "ClusterRole",
     "ClusterRoleBinding",
 )
-"""Kinds of components that are installed: no webhooks, since nobody could reach them."""
+"""The kinds of components that are installed: no webhooks, since they could not be reached."""
 _EXTRAS: Final = ("Secret", "ConfigMap")
 
 
@@ -54,9 +54,9 @@ def provider_of_release(
 ) -> ProviderUnderTest:
     """Return the provider of a release, with a launcher.
 
-    variables: of its files; KUBERNETES_VERSION is also the version of all machines. example_files:
-    more examples, which take precedence. Raises ConformanceError if files cannot be read or if
-    there is nothing to check.
+    variables: the values of the variables in its files; KUBERNETES_VERSION is also the version of
+    all machines. example_files: more examples, which take precedence. Raises ConformanceError if
+    files cannot be read or if there is nothing to check.
     """
     values = {**DEFAULTS, **variables}
     installed = [obj for file in release.components for obj in _objects(file, values)]

@@ -39,7 +39,7 @@ class AlreadyRunning:
 
     @asynccontextmanager
     async def running(self, environment: Environment, limits: Limits) -> AsyncIterator[None]:
-        """Do nothing: the provider runs already."""
+        """Return a context that starts and stops nothing, since the provider runs already."""
         del environment, limits
         yield
 

@@ -1,4 +1,4 @@
-"""Behavioural conformance: run a provider and check what it does.
+"""Behavioural conformance: run a provider and check its behaviour.
 
 Progress is reported periodically, so that a long run does not look stuck.
 """
@@ -37,9 +37,10 @@ from kapy.testing.conformance.run_context import RunContext, discard_progress
 from kapy.testing.conformance.session import open_session
 
 EVERY: Final = 15.0
-"""The interval in seconds. A timer, because a wait for a provider has no events of its own."""
+"""The interval of progress reports in seconds. It needs a timer, because a wait for a provider has
+no events of its own."""
 _MOST: Final = 5
-"""Rules that are named in a line."""
+"""The maximum number of rules that are named in a line."""
 
 
 def progress(results: CheckResults, context: RunContext) -> AbstractAsyncContextManager[None]:
@@ -56,7 +57,7 @@ def progress(results: CheckResults, context: RunContext) -> AbstractAsyncContext
 
 
 def progress_line(results: CheckResults) -> str:
-    """Return the progress line."""
+    """Return a line about the number of checks that have finished."""
     names = sorted(set(results.running.values()))
     some = ", ".join(names[:_MOST])
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
@@ -78,8 +79,8 @@ async def run_checks(
 ) -> Report:
     """Run the checks on an embedded API server and return the result of every behaviour rule.
 
-    light: see `environment.embedded`. seeds: for the fault tier. context: options of the run, and
-    its leftovers. Raises SubjectError if the provider does not start.
+    light: see `environment.embedded`. seeds: the seeds of the fault tier. context: options of the
+    run; receives its leftovers. Raises SubjectError if the provider does not start.
     """
     timeouts = timeouts or (REAL if provider.launcher.network else VIRTUAL)
     results, context = CheckResults(), context or RunContext()
@@ -180,7 +181,9 @@ async def _run_concurrently(
     *,
     clearing: bool = False,
 ) -> None:
-    """Run checks concurrently. clearing: delete the objects of a check as soon as it is over."""
+    """Run checks concurrently. clearing: whether to delete the objects of a check as soon as it is
+    over.
+    """
     runs = _planned_runs(session.provider, checks, results)
     turns = asyncio.Semaphore(context.parallel or len(runs) or 1)
 

@@ -1,4 +1,4 @@
-"""Open a session: watch everything that happens to a provider's objects."""
+"""Open a session, which watches a provider's objects while checks run."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ Holds: TypeAlias = Callable[[Document | None], bool]
 class WatchLog:
     """The states of all objects of the watched kinds.
 
-    write_log: gets the changes where no server records writes; None where one does.
+    write_log: receives the changes if no server records writes; None if one does.
     """
 
     def __init__(self, client: Client, write_log: WriteLog | None) -> None:
@@ -31,7 +31,7 @@ class WatchLog:
         self._news: list[asyncio.Event] = []
 
     async def run(self) -> None:
-        """Watch, until cancelled."""
+        """Watch the kinds and record the states of their objects, until cancelled."""
         await self._cache.run()
 
     async def watch(self, resource: Resource) -> None:

@@ -1,4 +1,4 @@
-"""The write log: what a provider wrote, as the API server received it."""
+"""The write log: the writes of a provider, as the API server received them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from kapy.kube.errors import ApiError
 from kapy.kube.http import Reply, Request, Transport
 
 PROVIDER_USER: Final = "conformance:provider"
-"""The user that a provider is where nothing is known of its rights."""
+"""The user name of a provider whose permissions are not known."""
 AT_ONCE: Final = 2000
-"""Requests in one moment of virtual time after which the next one takes a while: where nobody ever
-waits, that time stands still, and no check of a provider that floods would end."""
+"""The number of requests in one moment of virtual time after which the next one is delayed. Without
+a delay virtual time would stand still, and no check of a provider that floods the server would
+end."""
 _WHILE: Final = 0.1
 _BESIDES: Final = frozenset({"events", "leases"})
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -29,8 +30,8 @@ _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": 
 class Write:
     """A modifying request of the provider, and its result.
 
-    verb: create, update, patch or delete. plural, group: of the resource. after: the object in the
-    answer; None if the request was refused.
+    verb: create, update, patch or delete. plural, group: the plural name and the API group of the
+    resource. after: the object in the response; None if the request was refused.
     """
 
     verb: str
@@ -49,12 +50,12 @@ class Write:
 
     @property
     def created(self) -> bool:
-        """Whether the object is new: by create, or by a server-side apply."""
+        """Return whether the write created the object, by a create or by a server-side apply."""
         return self.verb == "create" or self.code == 201
 
     @property
     def accepted(self) -> bool:
-        """Whether the write was accepted and took effect."""
+        """Return whether the write was accepted and took effect."""
         return self.code < 400 and not self.dry_run
 
     def __str__(self) -> str:
@@ -65,8 +66,8 @@ class Write:
 
 @dataclass
 class WriteLog:
-    """All writes of the provider, in order. events: number of Events that it wrote, by namespace.
-    request_received: set by its first request.
+    """All writes of the provider, in order. events: the number of Events that it wrote, by
+    namespace. request_received: an event that is set by its first request.
     """
 
     writes: list[Write] = field(default_factory=list)
@@ -107,7 +108,7 @@ class RecordingServer(Server):
         return await self.handler(request)
 
     async def answer_and_record(self, request: Request) -> Reply:
-        """Answer the user's request and record it if it is a write."""
+        """Handle the user's request, and record it if it is a write."""
         await self._let_time_pass()
         reply = await super().__call__(request)
         self.write_log.request_received.set()

@@ -12,10 +12,10 @@ from kapy.apiserver.store.watch_cache import Change, WatchCache, WriteEvent
 from kapy.kube import Document
 
 AGE: Final = 5.0
-"""Seconds of a backup when it is restored."""
+"""The age in seconds of a backup when it is restored."""
 BACK: Final = 10_000
-"""Writes by which resourceVersions go back: more than a scenario has, so that no watch can go on at
-a resourceVersion of before."""
+"""The number by which resourceVersions go back. It exceeds the writes of a scenario, so that no
+watch can continue at a former resourceVersion."""
 
 
 _OPPOSITE: Final[Mapping[str, Change]] = {
@@ -26,7 +26,7 @@ _OPPOSITE: Final[Mapping[str, Change]] = {
 
 
 class _Written(NamedTuple):
-    """One write. before: the object before it, None for a new one."""
+    """One write to the store. before: the object before the write, None for a new one."""
 
     time: float
     event: WriteEvent
@@ -34,17 +34,17 @@ class _Written(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """A restore that has lost writes. since: the time of the backup. objects: those that are gone,
-    by their last state."""
+    """The result of a restore that has lost writes. since: the time of the backup. objects: the
+    lost objects, in their last state."""
 
     since: float
     objects: Sequence[Document]
 
 
 class Backups:
-    """Keeps the writes of the last seconds, so that they can be undone. clock: seconds. is_undoing:
-    whether the listeners of the store are told of writes that are undone. has_lost: whether a
-    restore has lost any."""
+    """Keeps the writes of the last seconds, so that a restore can undo them. clock: returns the
+    time in seconds. is_undoing: whether a restore is in progress, which reports undone writes to
+    the listeners of the store. has_lost: whether a restore has lost any write."""
 
     def __init__(self, store: Store, clock: Callable[[], float]) -> None:
         self._store = store
@@ -55,12 +55,12 @@ class Backups:
         store.listeners.append(self._on_write)
 
     def begin(self) -> None:
-        """Keep no backup of an earlier time."""
+        """Drop the kept writes: no restore goes back to an earlier time."""
         self._written.clear()
 
     def rewind(self) -> None:
-        """Let the server be that of a backup without any loss; the kept writes have its count of
-        resourceVersions, too."""
+        """Restore a backup without any lost write: the objects stay, but their resourceVersions are
+        lower."""
         self._written = deque(
             written._replace(before=None if written.before is None else older(written.before))
             for written in self._written
@@ -76,8 +76,8 @@ class Backups:
             self._written.popleft()
 
     def restore(self) -> Loss:
-        """Let the server be that of a backup, which has no later write and another count of
-        resourceVersions."""
+        """Restore a backup of some seconds ago: later writes are lost, and the resourceVersions are
+        lower."""
         since, vanished = self._clock() - AGE, []
         self.is_undoing = self.has_lost = True
         while self._written and self._written[-1].time >= since:
@@ -91,7 +91,7 @@ class Backups:
         return Loss(since, [document for document in vanished if not self._exists(document)])
 
     def _undo(self, written: _Written) -> None:
-        """Take a write back; controllers in the server see the opposite of it, as after a start."""
+        """Undo a write. The listeners of the store receive the opposite event."""
         store, event, before = self._store, written.event, written.before
         table = store.table(event.table)
         after, change = event.after, _OPPOSITE[event.change]
@@ -124,8 +124,8 @@ def older(document: Document) -> Document:
 
 
 def rewind(store: Store) -> None:
-    """Let a store be that of a restored backup: it has the same objects, lower resourceVersions,
-    no history, and no watch goes on."""
+    """Restore a store from a backup: it has the same objects with lower resourceVersions, no
+    history, and no open watch."""
     for table in store.tables():
         for objects in table.namespaces.values():
             for name, stored in objects.items():

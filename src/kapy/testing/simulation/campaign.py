@@ -1,4 +1,6 @@
-"""Many runs: of one seed, of every point, or of many seeds for some time."""
+"""Run many simulations: one for each seed, one for every fault at every point, or random ones for
+some time.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from kapy.testing.simulation.story import story_of
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failing run, shrunk. story: for people."""
+    """A failing run with only the faults that matter. story: the report about the run for users."""
 
     scenario: str
     seed: int
@@ -47,7 +49,9 @@ def play(scenario: Scenario, seed: int, faults: Sequence[Fault]) -> Outcome:
 
 
 def shrunk(scenario: Scenario, seed: int, verdict: Verdict) -> Failure:
-    """Reduce a failing verdict to the faults that matter, and tell it."""
+    """Reduce the faults of a failing verdict to those that matter, and return the failure with its
+    report.
+    """
     baseline = undisturbed_run(scenario, seed)
 
     def fails(faults: Sequence[Fault]) -> bool:
@@ -74,6 +78,6 @@ def exhaustive(
     selects: Selects = always,
     merges: bool = False,
 ) -> list[Verdict]:
-    """Try every kind of fault at every point of a scenario. merges: whether a run ends in a state
-    from which a good run went on."""
+    """Try every kind of fault at every point of a scenario. merges: whether to end a run in a state
+    that a good run has reached, too."""
     return explore(scenario, seed, kinds, jobs=jobs, selects=selects, merges=merges)

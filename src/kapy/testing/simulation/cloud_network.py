@@ -25,12 +25,13 @@ DOWN: Final = 60.0
 T = TypeVar("T")
 Act = Callable[[], Awaitable[T]]
 MakeError = Callable[[str], Exception]
-"""Makes the error that a client of the cloud raises, from a sentence."""
+"""Makes the error that a client of the cloud raises. The argument is a sentence for its message."""
 
 
 class CloudNetwork:
-    """The requests of one process to a cloud. lost: for a request that got no reply. failed: for
-    an error that the cloud answers. is_far: whether requests take time, and are told in the trace.
+    """Carries the requests of one process to a cloud, with latencies and faults. lost: makes the
+    error for a request without a response. failed: makes the error for an error response of the
+    cloud. is_far: whether requests take time and are recorded in the trace.
     """
 
     def __init__(
@@ -49,7 +50,9 @@ class CloudNetwork:
         self._failed = failed
 
     async def request(self, verb: str, path: str, act: Act[T]) -> T:
-        """Let the cloud carry out a request. act: does it in the cloud."""
+        """Send a request to the cloud, and return its result. act: performs the request in the
+        cloud.
+        """
         process, shared = self._process, self._shared
         await self._travel()
         request = Request(verb, path)
@@ -66,7 +69,7 @@ class CloudNetwork:
         return answer
 
     async def _delay(self, kind: str, request: Request, act: Act[T]) -> None:
-        """Carry out what a fault does before the cloud gets the request."""
+        """Apply the effect of a fault before the cloud receives the request."""
         match kind:
             case "cloud-crash-before":
                 self._process.crash()
@@ -83,7 +86,7 @@ class CloudNetwork:
                 raise self._lost("the request timed out")
 
     async def _end(self, kind: str) -> None:
-        """Carry out what a fault does after the cloud has carried out the request."""
+        """Apply the effect of a fault after the cloud has performed the request."""
         match kind:
             case "cloud-crash-after":
                 self._process.crash()
@@ -106,7 +109,7 @@ class CloudNetwork:
             raise self._lost("the process has ended")
 
     async def _carry_out(self, request: Request, act: Act[T]) -> T:
-        """Carry out a request in the cloud, which goes on when the process ends."""
+        """Perform a request in the cloud; it goes on when the process ends."""
         if not self._is_far:
             return await act()
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -134,7 +137,7 @@ class CloudNetwork:
         self._spawn(work)
 
     def _spawn(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Start a task that is none of the process: it neither ends nor stops with it."""
+        """Start a task that does not belong to the process: it neither ends nor stops with it."""
         assert self._shared.spawn is not None
         context = copy_context()
         context.run(PROCESS.set, None)

@@ -50,9 +50,9 @@ OnContainer = Callable[[Container], None]
 
 
 class SimulatedEngine(FakeEngine):
-    """The container engine of one run. volumes: by name. boot: carries out kubeadm in a container.
-    removed: called with the name of a removed container. balanced: called with the name of a load
-    balancer and its members when it reads its configuration."""
+    """The simulated container engine of one run. volumes: the names of its volumes. boot: runs
+    kubeadm in a container. removed: called with the name of a removed container. balanced: called
+    with the name of a load balancer and its members when it reads its configuration."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class SimulatedEngine(FakeEngine):
         self._followers: list[tuple[str, asyncio.Queue[Container]]] = []
 
     def inventory(self) -> list[str]:
-        """Return the names of all containers, networks and volumes."""
+        """Return the names of the engine's containers, networks and volumes."""
         return [
             *(f"container {name}" for name in self.made),
             *(f"network {name}" for name in self.networks),
@@ -71,7 +71,9 @@ class SimulatedEngine(FakeEngine):
         ]
 
     def lines(self) -> Iterator[str]:
-        """Return what it has, and what happened in each container."""
+        """Return the engine's state as text lines: images, networks, and each container with its
+        files and commands.
+        """
         yield f"{sorted(self.images)} {sorted(self.networks)} {len(self.volumes)} volumes"
         for name, container in self.made.items():
             record, members = container.record, _members(container)
@@ -79,12 +81,12 @@ class SimulatedEngine(FakeEngine):
             yield f"{name} {sorted(container.files)} {container.ran} {container.signals}"
 
     def is_in_registry(self, image: str) -> bool:
-        """Return True: every image can be pulled."""
+        """Return True: the registry has every image."""
         self.registry.add(image)
         return True
 
     async def take_in(self, image: str, login: Mapping[str, str] | None) -> None:
-        """Pull an image."""
+        """Add an image to the registry, and pull it."""
         self.registry.add(image)
         await super().take_in(image, login)
 
@@ -110,7 +112,7 @@ class SimulatedEngine(FakeEngine):
         self._balance(name)
 
     async def remove_network(self, name: str) -> bool:
-        """Remove a network that no container has."""
+        """Remove a network that no container uses."""
         if self.made:
             raise EngineError(f"network {name} has active endpoints")
         return await super().remove_network(name)
@@ -161,7 +163,7 @@ def _members(container: FakeContainer) -> Sequence[str]:
 
 
 async def _no_boot(_: str) -> None:
-    """Carry out nothing."""
+    """Do nothing: the default of `SimulatedEngine.boot`."""
 
 
 class EngineNetwork(Engine):
@@ -175,7 +177,7 @@ class EngineNetwork(Engine):
         self._cloud = CloudNetwork(process, shared, EngineUnreachable, EngineError, is_far=True)
 
     async def info(self) -> EngineInfo:
-        """Return the engine's description; it is requested once."""
+        """Return the engine's properties; they are requested once."""
         if self._info is None:
             self._info = await self._cloud.request("GET", "/info", self._engine.info)
         return self._info
@@ -183,22 +185,22 @@ class EngineNetwork(Engine):
     async def containers(
         self, labels: Mapping[str, str] | None = None, *, name: str = ""
     ) -> Sequence[Container]:
-        """List containers."""
+        """Request the containers with these labels."""
         act = partial(self._engine.containers, labels, name=name)
         return await self._cloud.request("LIST", "/containers", act)
 
     async def container(self, name: str) -> Container | None:
-        """Return a container."""
+        """Request the container with a name."""
         act = partial(self._engine.container, name)
         return await self._cloud.request("GET", f"/containers/{name}", act)
 
     async def create(self, name: str, config: Mapping[str, Any]) -> str:
-        """Create a container."""
+        """Request the creation of a container; return its ID."""
         act = partial(self._engine.create, name, config)
         return await self._cloud.request("CREATE", f"/containers/{name}", act)
 
     async def start(self, name: str) -> None:
-        """Start a container."""
+        """Request the start of a container."""
         act = partial(self._engine.start, name)
         await self._cloud.request("START", f"/containers/{name}", act)
 
@@ -208,7 +210,7 @@ class EngineNetwork(Engine):
         await self._cloud.request("KILL", f"/containers/{name}", act)
 
     async def remove(self, name: str) -> bool:
-        """Remove a container."""
+        """Request the removal of a container."""
         act = partial(self._engine.remove, name)
         return await self._cloud.request("DELETE", f"/containers/{name}", act)
 
@@ -269,7 +271,7 @@ class EngineNetwork(Engine):
         *,
         login: Mapping[str, str] | None = None,
     ) -> None:
-        """Pull an image."""
+        """Request that the engine pulls an image."""
         act = partial(self._engine.pull, image, progress, login=login)
         await self._cloud.request("PULL", "/images", act)
 
@@ -278,22 +280,22 @@ class EngineNetwork(Engine):
         await self._engine.follow(label, on_container)
 
     async def network(self, name: str) -> Network | None:
-        """Return a network."""
+        """Request the network with a name."""
         act = partial(self._engine.network, name)
         return await self._cloud.request("GET", f"/networks/{name}", act)
 
     async def create_network(self, name: str, config: Mapping[str, Any]) -> None:
-        """Create a network."""
+        """Request the creation of a network."""
         act = partial(self._engine.create_network, name, config)
         await self._cloud.request("CREATE", f"/networks/{name}", act)
 
     async def remove_network(self, name: str) -> bool:
-        """Remove a network."""
+        """Request the removal of a network."""
         act = partial(self._engine.remove_network, name)
         return await self._cloud.request("DELETE", f"/networks/{name}", act)
 
     async def close(self) -> None:
-        """End the connection."""
+        """Close the connection to the engine."""
 
 
 def in_containers(documents: Sequence[Document]) -> list[Document]:

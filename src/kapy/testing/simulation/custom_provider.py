@@ -1,4 +1,4 @@
-"""An infrastructure provider of one's own in a simulation, and the boot of its machines."""
+"""A custom infrastructure provider in a simulation, and the boot of its machines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kapy.testing.conformance.embedded import install
 from kapy.testing.conformance.provider_under_test import Kind, ProviderUnderTest
 
 PROVIDER: Final = "provider"
-"""The name of the provider's manager in points."""
+"""The name of the custom provider's manager in points."""
 CLUSTER: Final = "DevCluster"
 MACHINE: Final = "DevMachine"
 _CLUSTER_TEMPLATE: Final = "DevClusterTemplate"
@@ -30,9 +30,9 @@ class NotSimulated(KapyError):
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """The provider of one run. add_to: adds its controllers to each new process. inventory:
-    returns the names of what exists in its cloud, None if nobody can tell. lines: returns all that
-    its cloud remembers, None if nobody can tell."""
+    """The provider of one run. add_to: adds its controllers to each new process. inventory: returns
+    the names of the existing resources in its cloud; None if the provider cannot list them. lines:
+    returns the state of its cloud as text lines; None if the provider cannot list it."""
 
     add_to: Callable[[Runtime], Mapping[str, Service] | None]
     inventory: Callable[[], Iterable[str]] | None = None
@@ -43,8 +43,8 @@ class Instance:
 class CustomProvider:
     """An infrastructure provider that takes the place of the in-memory one.
 
-    cluster, machine: its kinds. new: returns the provider of a new run, with a new cloud.
-    options: of the command that replays a run.
+    cluster, machine: its kinds of infrastructure clusters and machines. new: returns the provider
+    of a new run, with a new cloud. options: the options of the command that replays a run.
     """
 
     under_test: ProviderUnderTest
@@ -64,7 +64,8 @@ class CustomProvider:
         return {CLUSTER: self.cluster.resource, MACHINE: self.machine.resource}
 
     async def install(self, client: Client) -> None:
-        """Install its CRDs, rights, and what its examples refer to."""
+        """Install the provider's CRDs, its permissions, and the objects that its examples refer to.
+        """
         await install(client, self.under_test)
         await apply_manifests(client, list(self.under_test.extras))
 
@@ -119,7 +120,8 @@ class CustomProvider:
 def custom_provider(
     under_test: ProviderUnderTest, new: Callable[[], Instance], options: str = ""
 ) -> CustomProvider:
-    """Return a provider for simulations. Raises NotSimulated if it is no infrastructure."""
+    """Return a provider for simulations. Raises NotSimulated if it is no infrastructure provider.
+    """
     kinds = {kind.role: kind for kind in reversed(under_test.kinds)}
     missing = [role for role in ("infra-cluster", "infra-machine") if role not in kinds]
     if missing:

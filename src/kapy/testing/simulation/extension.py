@@ -1,4 +1,6 @@
-"""Extensions in a simulation: their network and its faults, and one that holds up every step."""
+"""Runtime extensions in a simulation: their network with its faults, and an extension that blocks
+every step once.
+"""
 
 from __future__ import annotations
 
@@ -27,25 +29,25 @@ from kapy.testing.simulation.network import LATENCY, Network, Process
 HOST: Final = "extension"
 """The host of the simulated extension's URL."""
 HOLD: Final = 8
-"""Seconds for which an extension holds up each step."""
+"""Seconds for which an extension blocks each step."""
 UPDATE: Final = 5
 """Seconds that an update in place takes."""
 SILENT: Final = 90.0
-"""Seconds after which an overdue answer comes: longer than any timeout of a hook."""
+"""Seconds until a late response: longer than any timeout of a hook."""
 DOWN: Final = 60.0
 NONSENSE: Final = b'{"kind":"Pony","apiVersion":"example.com/v1","status":"Success","retryAfter'
 
 Call = tuple[str, str, str]
-"""A hook, the name of a Cluster and a version; "" without one."""
+"""A call of a hook: the hook, the name of a Cluster and a version; "" for none."""
 
 
 @dataclass(eq=False)
 class SimulatedExtension:
-    """The extension of one run; it outlives every manager.
+    """The runtime extension of one run; it outlives every manager.
 
-    asked, allowed: calls of lifecycle hooks, None for an extension of which this is not known.
-    updating: the names of Machines whose update has begun and goes on. begun: the updates that
-    have begun, in a text each.
+    asked, allowed: the calls of lifecycle hooks that it received and that it allowed; asked is None
+    if the extension does not record its calls. updating: the names of Machines whose update has
+    begun and goes on. begun: the updates that have begun, each as a text.
     """
 
     extension: Extension
@@ -55,7 +57,7 @@ class SimulatedExtension:
     begun: set[str] = field(default_factory=set)
 
     def lines(self) -> Iterator[str]:
-        """Return what it remembers."""
+        """Return the recorded calls and updates as text lines."""
         yield f"asked {sorted(self.asked or ())}, allowed {sorted(self.allowed)}"
         yield f"updating {sorted(self.updating)}"
         yield from self.begun
@@ -66,7 +68,7 @@ NewExtension = Callable[[], SimulatedExtension]
 
 
 def holding_extension() -> SimulatedExtension:
-    """Return an extension that holds up each step once, and updates Machines in place."""
+    """Return an extension that blocks each step once, and updates Machines in place."""
     extension = Extension()
     result = SimulatedExtension(extension, set())
     for hook in own_catalog():
@@ -100,7 +102,7 @@ def _add_gate(result: SimulatedExtension, hook: AnyHook) -> None:
 
 
 def _add_witness(result: SimulatedExtension, hook: AnyHook) -> None:
-    """Add a handler that remembers its calls."""
+    """Add a handler that records its calls."""
 
     async def handler(request: Any) -> Any:
         assert result.asked is not None
@@ -136,7 +138,7 @@ def _add_updates(result: SimulatedExtension) -> None:
 
 
 def _everything(hook: AnyHook, desired: Any, path: tuple[str, ...]) -> Any:
-    """Return the answer that every change is made in place."""
+    """Return the response that every change is made in place."""
     patches = {}
     for name in desired.__struct_fields__:
         wanted: Document = getattr(desired, name)
@@ -159,7 +161,7 @@ class HookNetwork:
         self._shared = shared
 
     async def __call__(self, client: ClientConfig, url: str, body: bytes) -> Answer:
-        """Call the extension. Raises NoAnswer."""
+        """Send a request to the extension; return its response. Raises NoAnswer."""
         shared, state = self._shared, self._process.state
         await asyncio.sleep(shared.latency(f"{self._process.manager}/hooks", LATENCY))
         fault = shared.fault(self._process, "h", None)
@@ -185,11 +187,11 @@ class HookNetwork:
         return answer
 
     async def aclose(self) -> None:
-        """Do nothing: no connection is open."""
+        """Do nothing: the extension is called in process, and no connection is open."""
 
 
 def _refusal(body: bytes) -> bytes:
-    """Return an answer of the same kind that describes a failure."""
+    """Return a response of the same kind that describes a failure."""
     answer = msgspec.json.decode(body)
     failed = {name: answer[name] for name in ("kind", "apiVersion") if name in answer}
     return msgspec.json.encode({**failed, "status": FAILURE, "message": "the disk is full"})

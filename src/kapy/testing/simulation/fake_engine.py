@@ -33,8 +33,9 @@ DONE = CommandResult(0, "", "")
 
 @dataclass
 class FakeContainer:
-    """One container. files: by path; ran: commands that were run in it, but for questions.
-    logged: entries of the boot data whose commands write to the boot log."""
+    """One container of a fake engine. files: the content of its files by path. ran: the commands
+    that were run in it, except for checks of its state. logged: the entries of the boot data whose
+    commands write to the boot log."""
 
     config: Mapping[str, Any]
     record: Container
@@ -47,9 +48,10 @@ class FakeContainer:
 
 
 class FakeEngine(MemoryEngine[FakeContainer]):
-    """images: in the engine; registry: what can be pulled. failing: results of commands by a part
-    of them. output_of_systemd: of a container once it has booted;
-    early: commands that were run in one before. on_command: called before a command runs."""
+    """A container engine whose containers exist in memory only. images: the pulled images.
+    registry: the images that can be pulled. failing: the results of failing commands, by a part of
+    the command. output_of_systemd: the output of systemd in a booted container. early: commands
+    that were run in a container before its boot. on_command: called before a command runs."""
 
     def __init__(self) -> None:
         super().__init__("unix:///fake.sock")
@@ -66,11 +68,11 @@ class FakeEngine(MemoryEngine[FakeContainer]):
         self._count = 2
 
     def names(self) -> list[str]:
-        """The containers that there are."""
+        """Return the names of the existing containers."""
         return sorted(self.made)
 
     def put(self, name: str, labels: Mapping[str, str], *, state: str = "running") -> None:
-        """A container that somebody else has made."""
+        """Add a container that another program has created."""
         self._count += 1
         record = Container(
             id=f"id-{self._count}",
@@ -83,11 +85,11 @@ class FakeEngine(MemoryEngine[FakeContainer]):
         self.made[name] = FakeContainer({}, record)
 
     def relabel(self, name: str, *, image: str) -> None:
-        """Tell another name of a container's image."""
+        """Change the image name that a container reports."""
         self.made[name].record = replace(self.made[name].record, image=image)
 
     def halt(self, name: str) -> None:
-        """End a container from outside."""
+        """Stop a container, as another program may do."""
         result = self.made[name]
         result.record = replace(result.record, state="exited", exit_code=137, addresses={})
         self.events.put_nowait(replace(result.record, state="die"))
@@ -248,7 +250,7 @@ class FakeEngine(MemoryEngine[FakeContainer]):
 
 
 def _files_of(script: str) -> dict[str, bytes]:
-    """The files of `as_commands`."""
+    """Return the files that a script of `as_commands` writes."""
     calls = re.findall(r"^write (.*) <<'EOF'.*\n((?:.*\n)*?)EOF$", script, re.MULTILINE)
     return {shlex.split(words)[1]: base64.b64decode(text) for words, text in calls}
 

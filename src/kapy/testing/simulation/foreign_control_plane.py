@@ -48,14 +48,14 @@ from kapy.sdk.machine_control_plane import (
 from kapy.testing.simulation.etcd import DurableEtcd
 
 FOREIGN: Final = "foreign"
-"""The name of the provider's manager in points."""
+"""The name of the control plane provider's manager in points."""
 KUBEADM: Final = "KubeadmControlPlane"
 GROUP: Final = "controlplane.cluster.x-k8s.io"
 ALGORITHM: Final = "ECDSA-P256"
 START: Final = timedelta(seconds=3)
 UPGRADE: Final = timedelta(seconds=5)
 REQUEST: Final = 0.05
-"""Seconds of a request to the service."""
+"""Seconds that a request to the service takes."""
 _MACHINE_FIELDS: Final = ("replicas", "version", "machineTemplate")
 
 
@@ -78,7 +78,9 @@ class MeadowService(Object, kw_only=True):
 
 
 class Stacks(MachineControlPlaneProvider[MeadowStack]):
-    """Machines with kubeadm's boot data. An agent on them removes their etcd members."""
+    """A control plane provider with Machines that use kubeadm's boot data. An agent on the Machines
+    removes their etcd members.
+    """
 
     algorithm = ALGORITHM
     certificates = tuple(
@@ -116,7 +118,7 @@ class Stacks(MachineControlPlaneProvider[MeadowStack]):
 
 
 class _Running(NamedTuple):
-    """A control plane of the service. until: when its last change is done."""
+    """A control plane that the service runs. until: the time when its last change is complete."""
 
     name: str
     version: str
@@ -125,8 +127,9 @@ class _Running(NamedTuple):
 
 
 class Services(ControlPlaneProvider[MeadowService]):
-    """A service starts an API server in three seconds, and upgrades it in five. It does once what
-    it is asked twice. running: by the uid of the object."""
+    """A control plane provider without Machines, backed by a simulated service. The service starts
+    an API server in three seconds, and upgrades it in five. Its requests are idempotent. running:
+    the control planes by the uid of the object."""
 
     algorithm = ALGORITHM
     provides_endpoint = False
@@ -162,7 +165,7 @@ class Services(ControlPlaneProvider[MeadowService]):
         )
 
     def _ask(self, context: ControlPlaneContext[MeadowService], now: datetime) -> _Running:
-        """Ask the service for a version; return the state of the control plane."""
+        """Request a version from the service; return the state of the control plane."""
         plane = self.running.get(context.uid)
         if plane is None:
             plane = _Running(context.key.name, context.version, now + START, "")
@@ -182,11 +185,11 @@ class Services(ControlPlaneProvider[MeadowService]):
         return Released()
 
     def inventory(self) -> Iterable[str]:
-        """Return the names of what runs."""
+        """Return the names of the running control planes."""
         return [plane.name for plane in self.running.values()]
 
     def lines(self) -> Iterable[str]:
-        """Return what runs, with its versions."""
+        """Return the running control planes with their versions, as text lines."""
         now = self._cloud.clock()
         return [
             f"{plane.name} {plane.version} {plane.serves} {plane.until > now}"
@@ -198,15 +201,15 @@ class AddedProvider(Protocol):
     """The provider of one run, which outlives its processes."""
 
     def add_to(self, runtime: Runtime) -> Mapping[str, Any] | None:
-        """Add its controllers to a new process."""
+        """Add the provider's controller to a new process."""
         ...
 
     def inventory(self) -> Iterable[str]:
-        """Return the names of what exists in its cloud."""
+        """Return the names of the existing resources in the provider's cloud."""
         ...
 
     def lines(self) -> Iterable[str]:
-        """Return all that its cloud remembers."""
+        """Return the state of the provider's cloud as text lines."""
         ...
 
 
@@ -217,17 +220,17 @@ class StackProvider:
         self._stacks = Stacks(cloud)
 
     def add_to(self, runtime: Runtime) -> None:
-        """Add its controller to a new process."""
+        """Add the provider's controller to a new process."""
         add_machine_based_control_plane(
             runtime, MeadowStack, self._stacks, finalizer="meadow.example.com/stack"
         )
 
     def inventory(self) -> Iterable[str]:
-        """Return nothing: its machines belong to the infrastructure."""
+        """Return nothing: the machines of this provider belong to the infrastructure."""
         return ()
 
     def lines(self) -> Iterable[str]:
-        """Return nothing: its machines belong to the infrastructure."""
+        """Return nothing: the machines of this provider belong to the infrastructure."""
         return ()
 
 
@@ -238,24 +241,24 @@ class ServiceProvider:
         self._services = Services(cloud)
 
     def add_to(self, runtime: Runtime) -> None:
-        """Add its controller to a new process."""
+        """Add the provider's controller to a new process."""
         add_control_plane(
             runtime, MeadowService, self._services, finalizer="meadow.example.com/service"
         )
 
     def inventory(self) -> Iterable[str]:
-        """Return the names of the control planes that run."""
+        """Return the names of the running control planes."""
         return self._services.inventory()
 
     def lines(self) -> Iterable[str]:
-        """Return the control planes that run, with their versions."""
+        """Return the running control planes with their versions, as text lines."""
         return self._services.lines()
 
 
 @dataclass(frozen=True, eq=False)
 class ForeignControlPlane:
-    """A control plane provider in place of kubeadm's. new: returns that of a new run. fields: of
-    the spec of a KubeadmControlPlane that its kind has, too."""
+    """A control plane provider that takes the place of kubeadm's. new: returns the provider of a
+    new run. fields: the fields that its spec shares with the spec of a KubeadmControlPlane."""
 
     kind: type[Object]
     new: Callable[[InMemoryClusters], AddedProvider]
@@ -267,7 +270,7 @@ class ForeignControlPlane:
         return {KUBEADM: self.kind.RESOURCE}
 
     async def install(self, client: Client) -> None:
-        """Install its CRD."""
+        """Install the CRD of the provider's kind."""
         for crd in _definitions(self.kind):
             await client.create(CRDS, crd)
 

@@ -1,4 +1,4 @@
-"""Every fault at every point of one run: the process forks at each point.
+"""Try every fault at every point of one run by forking the process at each point.
 
 The run itself goes on undisturbed; each child goes on with one fault, and reports its verdict. So
 no beginning is played twice.
@@ -27,21 +27,21 @@ from kapy.testing.simulation.states import resting_state
 from kapy.testing.simulation.world import World
 
 LIMIT: Final = 120
-"""Seconds of CPU of a child; a run that takes more does not come to rest. Real seconds would tell
-of the other work of a machine."""
+"""The maximum CPU seconds of a child; a run that takes more does not come to rest. Real seconds
+would depend on the other work of a machine."""
 
 EVERY_WRITE: Final = ("crash-before", "crash-after", "lost-reply")
 EVERY_EVENT: Final = ("stale",)
 _NO_FAULT: Final = Fault("", Point("", PointKind.WRITE.value, 0))
-"""In place of a fault of a run without one."""
+"""The placeholder for the fault of a run without a fault."""
 
 
 Selects = Callable[[Point, str], bool]
-"""Whether to try a kind of fault at a point."""
+"""Returns whether to try a kind of fault at a point."""
 
 
 def always(_: Point, __: str) -> bool:
-    """Try every kind at every point."""
+    """Select every kind of fault at every point."""
     return True
 
 
@@ -54,9 +54,10 @@ def in_rotation(kinds: Sequence[str], share: int = 1) -> Selects:
 
 @dataclass(slots=True)
 class Verdict:
-    """The violations of a run with some faults. pairs: of faults and states of the controllers.
-    states: those in which the run rested. is_merged: whether the run ended in such a state of a
-    good run. baseline: of a run without a fault."""
+    """The violations of a run with some faults. pairs: the pairs of a fault and the state of the
+    controllers in which it happened. states: the states in which the run was at rest, without
+    further writes. is_merged: whether the run ended in such a state of a good run. baseline: the
+    undisturbed run, if a child has played it."""
 
     faults: tuple[Fault, ...]
     violations: list[Violation]
@@ -74,10 +75,10 @@ class _Child:
 
 
 class Forks:
-    """Decides no fault in the parent, and one in each child.
+    """Decides on no fault in the parent, and on one fault in each child.
 
-    kinds: the fault kinds to try. jobs: children at a time. selects: tells
-    what to try. known: the states of good runs, in which a child ends.
+    kinds: the fault kinds to try. jobs: the number of children at a time. selects: selects the
+    faults to try. known: the states of good runs; a child ends in such a state.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class Forks:
 
     @property
     def is_child(self) -> bool:
-        """Return whether this process is a child."""
+        """Return whether this process is a child, which plays one fault."""
         return self.pipe is not None
 
     def __call__(self, point: Point, _: Request | None) -> Fault | None:
@@ -113,7 +114,7 @@ class Forks:
         return None
 
     def _fork(self, fault: Fault) -> bool:
-        """Fork; True in the child."""
+        """Fork this process for a fault; return True in the child."""
         while len(self._children) >= self._jobs:
             self._collect()
         reader, writer = os.pipe()
@@ -178,7 +179,7 @@ class Forks:
         os._exit(0)
 
     def wait(self) -> None:
-        """Wait for all children."""
+        """Wait for the end of all children."""
         while self._children:
             self._collect()
 
@@ -252,10 +253,10 @@ def explore(
     selects: Selects = always,
     merges: bool = False,
 ) -> list[Verdict]:
-    """Try every kind of fault at every selected point; the verdicts in a fixed order.
+    """Try every kind of fault at every selected point; return the verdicts in a fixed order.
 
-    baseline: the undisturbed run; without it, it is played from the begin of the scenario. merges:
-    whether a run ends in a state from which a good run went on. Raises BadSimulation if the
+    baseline: the undisturbed run; without it, it is played from the start of the scenario. merges:
+    whether to end a run in a state that a good run has reached, too. Raises BadSimulation if the
     scenario breaks a rule without a fault.
     """
     verdicts: list[Verdict] = []
@@ -288,7 +289,7 @@ def explore(
 def run_apart(
     scenario: Scenario, seed: int, faults: Sequence[Fault], baseline: Baseline
 ) -> Verdict:
-    """Run with some faults in a child, so that nothing of it is left in this process."""
+    """Play a run with some faults in a child, so that it leaves no state in this process."""
     verdicts: list[Verdict] = []
     forks = Forks((), 1, always, verdicts.append)
     if forks._fork(faults[0] if faults else _NO_FAULT):

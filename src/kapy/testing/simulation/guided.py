@@ -1,4 +1,4 @@
-"""Random faults for some time, guided by coverage.
+"""Try random faults for some time, guided by coverage.
 
 A run that reaches a fault in a state in which it has not happened yet is interesting. Half of the
 runs change one fault of an interesting run, the others draw new ones.
@@ -21,7 +21,7 @@ MOST_FAULTS: Final = 6
 
 
 class Interesting(NamedTuple):
-    """A run that reached something new."""
+    """A run that reached a new pair of a fault and a state."""
 
     scenario: str
     seed: int
@@ -42,7 +42,9 @@ def read_corpus(text: str) -> list[Interesting]:
 
 
 class Found(NamedTuple):
-    """One run. new: how many pairs of a fault and a state it was the first to reach."""
+    """One run with its verdict. new: the number of pairs of a fault and a state that it was the
+    first to reach.
+    """
 
     run: Interesting
     verdict: Verdict
@@ -50,8 +52,8 @@ class Found(NamedTuple):
 
 
 class Exploration:
-    """A search for runs that reach something new. corpus: the interesting runs. known: the pairs of
-    faults and states that were reached."""
+    """A search for runs that reach new pairs of a fault and a state. corpus: the interesting runs.
+    known: the pairs that were reached."""
 
     def __init__(self, names: Iterable[str], seed: int, *, faults: int) -> None:
         self.corpus: list[Interesting] = []
@@ -62,7 +64,9 @@ class Exploration:
         self._random = Random(f"{seed}/exploration")
 
     def try_run(self, run: Interesting) -> Found:
-        """Play a run in a process of its own; keep it if it reaches something new."""
+        """Play a run in a process of its own; keep it if it reaches a new pair of a fault and a
+        state.
+        """
         scenario = scenario_named(run.scenario)
         baseline = undisturbed_run(scenario, run.seed)
         verdict = run_apart(scenario, run.seed, run.faults, baseline)
@@ -99,7 +103,7 @@ class Exploration:
         )
 
     def _changed(self, run: Interesting) -> Interesting:
-        """Return a run with one fault more, less, or in place of another one."""
+        """Return a copy of a run with one fault added, removed or replaced."""
         faults = list(run.faults)
         if len(faults) > 1 and self._random.random() < 0.5:
             faults.remove(self._random.choice(faults))

@@ -1,4 +1,4 @@
-"""The boot of machines that a provider of one's own has made: each becomes a Node by its boot data.
+"""Boot the machines of a custom provider: each becomes a Node by its boot data.
 
 The provider reports an address for the API server, and then machines with a provider ID. A cloud
 would start an operating system; here the boot data are read as cloud-init reads them, and the
@@ -42,7 +42,7 @@ class Clusters(Protocol):
         ...
 
     def drop(self, cluster: Key) -> None:
-        """Delete a cluster."""
+        """Delete the workload cluster of a Cluster."""
         ...
 
     def workloads(self) -> list[WorkloadCluster]:
@@ -60,7 +60,7 @@ class Surroundings(Protocol):
 
     @property
     def cloud(self) -> Clusters:
-        """The workload clusters."""
+        """Return the workload clusters of the cloud."""
         ...
 
     def documents(self, resource: Resource) -> list[Document]:
@@ -68,13 +68,13 @@ class Surroundings(Protocol):
         ...
 
     def spawn(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run a task."""
+        """Start a task in the background. work: returns the coroutine."""
         ...
 
 
 class MachineBoot:
-    """Follows the objects of a provider, and boots and ends machines. cluster, machine: its
-    kinds."""
+    """Boots and ends machines when the provider's objects change. cluster, machine: the provider's
+    kinds of infrastructure clusters and machines."""
 
     def __init__(self, world: Surroundings, cluster: Resource, machine: Resource) -> None:
         self._world = world
@@ -83,7 +83,7 @@ class MachineBoot:
         self._booted: dict[str, str] = {}  # by name of the object, its uid
 
     def follow(self) -> None:
-        """Begin to follow the writes of the management cluster."""
+        """Start to watch the writes of the management cluster."""
         self._world.server.store.listeners.append(self._on_write)
 
     def _on_write(self, event: WriteEvent) -> None:
@@ -140,7 +140,7 @@ class MachineBoot:
             await asyncio.sleep(_JOIN_AGAIN)  # kubeadm join retries until the API server answers
 
     def _boot_data(self, document: Document) -> tuple[Document, bytes]:
-        """Return the Machine and the boot data of a machine."""
+        """Return the Machine and the boot data of an infrastructure machine."""
         owners = {owner["name"] for owner in document["metadata"].get("ownerReferences") or ()}
         machines = self._world.documents(self._world.resources["Machine"])
         machine = next(
@@ -171,29 +171,29 @@ class MachineBoot:
         return provider_id
 
     def _register(self, workload: WorkloadCluster, host: Host) -> None:
-        """Add a machine to the load balancer, which a cloud does by itself."""
+        """Add a machine to the load balancer of its cluster, as a cloud does."""
         workload.register(host.name)
 
 
 class ContainerBoot(MachineBoot):
-    """Boots machines that are containers of an engine, when kubeadm runs in them."""
+    """Boots machines that are containers of an engine, once kubeadm runs in them."""
 
     def follow_engine(self, engine: SimulatedEngine) -> None:
-        """Begin to follow the containers of an engine, and the management cluster."""
+        """Start to watch the containers of an engine, and the management cluster."""
         engine.boot, engine.removed = self._run_kubeadm, self._on_removal
         engine.balanced = self._on_balance
         self.follow()
 
     def _on_machine(self, event: WriteEvent) -> None:
-        """Do nothing: the engine tells of machines."""
+        """Do nothing: the container engine reports the changes of machines."""
 
     def _node_provider_id(self, provider_id: str) -> str:
-        """Return none: the controller of the machine gives it to the Node."""
+        """Return "": the controller of the machine sets the provider ID of the Node."""
         del provider_id
         return ""
 
     def _register(self, workload: WorkloadCluster, host: Host) -> None:
-        """Do nothing: the load balancer is a container with a configuration."""
+        """Do nothing: the load balancer is a container, which the provider configures."""
 
     async def _run_kubeadm(self, name: str) -> None:
         machines = self._world.documents(self._machine)

@@ -1,7 +1,7 @@
-"""A container engine in memory: what the stand-ins for Pods and for machines share.
+"""A container engine in memory: the base of the simulated engines for Pods and for machines.
 
-It repeats the operations of `kapy.containers.Engine`, so that a stand-in overrides what it does
-differently only, with what matters there as arguments.
+It implements the operations of `kapy.containers.Engine`, so that a subclass overrides only the
+operations that differ.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kapy.containers.errors import pull_failed
 
 
 class MemoryContainer(Protocol):
-    """One container of a stand-in."""
+    """One container of an engine in memory."""
 
     record: Container
 
@@ -31,8 +31,8 @@ C = TypeVar("C", bound=MemoryContainer)
 
 
 class MemoryEngine(Engine, Generic[C]):
-    """made: containers by the name or the id by which the stand-in knows them. down: whether nobody
-    answers. diary: what was done."""
+    """A container engine that keeps its containers in memory. made: the containers by name or ID.
+    down: whether the engine is unreachable. diary: the operations that were performed, as texts."""
 
     def __init__(self, address: str) -> None:
         super().__init__(address)
@@ -43,7 +43,7 @@ class MemoryEngine(Engine, Generic[C]):
         self._count = 1
 
     def is_in_registry(self, image: str) -> bool:
-        """Whether an image can be pulled."""
+        """Return whether the registry has an image, so that it can be pulled."""
         raise NotImplementedError
 
     async def take_in(self, image: str, login: Mapping[str, str] | None) -> None:
@@ -52,7 +52,7 @@ class MemoryEngine(Engine, Generic[C]):
     async def carry_out(
         self, name: str, command: Sequence[str], content: bytes, *, privileged: bool
     ) -> CommandResult:
-        """Run a command with its whole input."""
+        """Run a command in a container. content: the whole input of the command."""
         raise NotImplementedError
 
     async def containers(
@@ -74,7 +74,7 @@ class MemoryEngine(Engine, Generic[C]):
     def new_record(
         self, name: str, config: Mapping[str, Any], *, image: str = "", image_id: str = ""
     ) -> Container:
-        """A container that was created now."""
+        """Return the record of a container that was created now."""
         self._count += 1
         return Container(
             id=f"id-{self._count}", name=name, state="created", labels=config["Labels"],
@@ -118,12 +118,12 @@ class MemoryEngine(Engine, Generic[C]):
         return self.networks.pop(name, None) is not None
 
     def check_answers(self) -> None:
-        """Raises EngineUnreachable while it is down."""
+        """Raise EngineUnreachable while the engine is down."""
         if self.down:
             raise EngineUnreachable(f"no container engine answers at {self.address}: start it")
 
     def find(self, name: str) -> C:
-        """A container by its name or id. Raises EngineUnreachable, NoSuchObject."""
+        """Return a container by its name or ID. Raises EngineUnreachable, NoSuchObject."""
         self.check_answers()
         for key, container in self.made.items():
             if name in (key, container.record.name):
@@ -132,7 +132,7 @@ class MemoryEngine(Engine, Generic[C]):
 
 
 def _has_labels(container: Container, wanted: Mapping[str, str]) -> bool:
-    """Whether it has labels; "" stands for any value."""
+    """Return whether a container has the labels; "" stands for any value."""
     return all(
         key in container.labels and value in ("", container.labels[key])
         for key, value in wanted.items()

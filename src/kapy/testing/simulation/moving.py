@@ -22,31 +22,34 @@ from kapy.testing.simulation.network import ManagerNetwork, ManagerState
 from kapy.testing.simulation.world import World
 
 MOVER: Final = "mover"
-"""The name of the command in points."""
+"""The name of the move command in points."""
 RESUMED_AFTER: Final = 5.0
 MOST_RUNS: Final = 20
 
 
 class MemoryJournal(Journal):
-    """A journal whose file is a list: the processes of a simulation fork, and share no file."""
+    """A move's journal in a list instead of a file: the processes of a simulation fork, and share
+    no file.
+    """
 
     def __init__(self, disk: list[Any]) -> None:
         super().__init__(Path("journal"), -1, disk)
         self._disk = disk
 
     def write(self, *entries: Any) -> None:
-        """Append entries."""
+        """Append entries to the journal."""
         self._disk.extend(entries)
         for entry in entries:
             self._apply_entry(entry)
 
     def end(self) -> None:
-        """End the move."""
+        """Record in the journal that the move is complete."""
         self.write(MoveDone())
 
 
 class Command:
-    """One run of the command. error: why it ended, "" unless it says so."""
+    """One run of the move command. error: the error with which the command ended, "" without one.
+    """
 
     manager = MOVER
 
@@ -61,14 +64,16 @@ class Command:
         self.start_second: Callable[[], None] = lambda: None
 
     def crash(self) -> None:
-        """End the command at once."""
+        """End the move command at once."""
         self.is_alive = False
         if self.task is not None:
             asyncio.get_running_loop().call_soon(self.task.cancel)
 
 
 class Sides:
-    """Watches two management clusters. broken: a sentence for each Cluster that both reconcile."""
+    """Watches both management clusters of a move. broken: a sentence for each Cluster that both
+    reconcile.
+    """
 
     def __init__(self, source: World, target: World) -> None:
         self._worlds = source, target
@@ -111,7 +116,9 @@ async def move(source: World, target: World, namespace: str) -> None:
 
 
 def _client(world: World, command: Command, source: World) -> Client:
-    """Return the command's connection to one side. source: its network has the faults."""
+    """Return the move command's client for one of the management clusters. source: the source of
+    the move, whose network decides about faults.
+    """
     network = ManagerNetwork(world.server.transport(ADMIN), command, source.network)
     return Client(network, field_manager=MOVER)
 

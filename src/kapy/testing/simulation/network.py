@@ -30,7 +30,7 @@ from kapy.testing.simulation.trace import Trace
 
 READS: Final = frozenset(("GET", "HEAD"))
 DEADLINE: Final = 30.0
-"""Seconds until a client gives a request up."""
+"""Seconds after which a client gives up a request."""
 LATE: Final = 60.0
 STOPPED: Final = 60.0
 UNAVAILABLE: Final = 30.0
@@ -38,7 +38,8 @@ STALE: Final = 20.0
 CLOCK_JUMP: Final = timedelta(hours=1)
 STORM: Final = 10
 REMEMBERED: Final = 100
-"""Writes of a process whose events are known to be its own: events come within a second."""
+"""The number of last writes of a process whose events are recognized as its own: events arrive
+within a second."""
 LATENCY: Final = 0.004
 EVENT_LATENCY: Final = 0.02
 
@@ -59,7 +60,7 @@ Decide = Callable[[Point, Request | None], Fault | None]
 
 
 class Points:
-    """The counters of points."""
+    """Counts the points of a run at which a fault may happen."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], int] = {}
@@ -76,8 +77,8 @@ class Points:
 
 class ServerState:
     """Faults of servers that concern every client. full_until: the time until which every write to
-    the management cluster is refused. etcd_down_until: until which etcd of workload clusters has no
-    quorum."""
+    the management cluster is refused. etcd_down_until: the time until which etcd of workload
+    clusters has no quorum."""
 
     def __init__(self) -> None:
         self.full_until = -1.0
@@ -98,10 +99,10 @@ class ManagerState:
 
 
 class Process(Protocol):
-    """The process whose requests a network carries. stopped_until: until when it stands still.
-    lease_down_until: until when its requests about its Lease are lost. clock_error: what its clock
-    is ahead of those of the manager's other processes. written: the resourceVersions of its last
-    writes, whose replies it has."""
+    """The process whose requests a network carries. stopped_until: the time until which it is
+    stopped. lease_down_until: the time until which requests about its Lease are lost. clock_error:
+    the time by which its clock is ahead of the clocks of the manager's other processes. written:
+    the resourceVersions of its last writes that got a response."""
 
     manager: str
     is_alive: bool
@@ -149,10 +150,10 @@ class Surroundings(Protocol):
 
 
 class Network:
-    """The state that all networks of one run share. clock: that of the API server.
-    workload_clock_error: what the clocks of workload clusters are ahead of it. surroundings: the
-    faults that concern neither a request nor a manager. pairs: of faults and states in which they
-    happened."""
+    """The state that all networks of one run share. clock: the clock of the API server.
+    workload_clock_error: the time by which the clocks of workload clusters are ahead of it.
+    surroundings: the faults that concern neither a request nor a manager. pairs: the pairs of a
+    fault and the state in which it happened."""
 
     def __init__(self, seed: int, trace: Trace, decide: Decide, clock: Clock) -> None:
         self.trace = trace
@@ -186,7 +187,7 @@ class Network:
     def fault(
         self, process: Process, letter: str, request: Request | None, *, is_known: bool = False
     ) -> Fault | None:
-        """Count a point; return its fault."""
+        """Count a point, and return the fault that happens there, if any."""
         if not self.is_counting:
             return None
         point = self.points.next(process.manager, letter, is_known=is_known)
@@ -200,7 +201,7 @@ class Network:
 
 
 def text_of(request: Request | None) -> str:
-    """Describe a request for a story."""
+    """Return a request's method and path as text for the trace."""
     return "" if request is None else f"{request.method} {request.path}"
 
 
@@ -216,7 +217,9 @@ async def _end_of_process() -> Reply:
 
 
 class ProcessNetwork(Interceptor):
-    """A connection of one process. shared: decides about latencies and faults."""
+    """A connection of one process, with latencies and faults. shared: the state by which they are
+    decided.
+    """
 
     __slots__ = ("_process", "_shared")
 
@@ -284,7 +287,7 @@ class ManagerNetwork(ProcessNetwork):
         return None
 
     async def _disturb(self, request: Request, fault: Fault) -> Reply:
-        """Process a request with a fault."""
+        """Carry a request with a fault."""
         ending = _ENDINGS.get(fault.kind)
         if ending is not None:
             return await ending(self, request)
@@ -371,7 +374,7 @@ _JUMPS: Final = {
     "candidate-ahead": (False, CLOCK_JUMP),
     "candidate-behind": (False, -CLOCK_JUMP),
 }
-"""Faults of clocks: whether all processes of the manager have it, and the jump."""
+"""Faults of clocks: whether all processes of the manager are affected, and the jump."""
 
 _ERRORS: Final[dict[str, ApiError]] = {
     "conflict": Conflict("the object has been modified; please apply your changes again"),
@@ -389,11 +392,11 @@ _ENDINGS: Final[dict[str, Callable[[ManagerNetwork, Request], Awaitable[Reply]]]
     "stopped": ManagerNetwork._stop,
     "backup-restored": ManagerNetwork._restore_backup,
 }
-"""Faults that decide the whole answer."""
+"""The methods for faults that decide about the whole response."""
 
 
 class _Events:
-    """The events of a watch: in their order, later than they were sent."""
+    """The events of a watch in their order, delivered after a delay."""
 
     def __init__(self, events: Any, process: Process, shared: Network) -> None:
         self._events = events

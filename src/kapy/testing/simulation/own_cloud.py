@@ -1,4 +1,4 @@
-"""The cloud of a provider of one's own behind a network that is slow and fails."""
+"""The cloud of a custom provider, behind a network with latencies and faults."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from kapy.testing.simulation.processes import ManagerProcess
 CloudT = TypeVar("CloudT")
 
 MOST: Final = 120
-"""The most characters of the arguments of a call in a story."""
+"""The maximum number of characters of a call's arguments in a report."""
 
 
 def disturb_cloud(
     cloud: CloudT, *, lost: MakeError = Unreachable, failed: MakeError = ServerError
 ) -> CloudT:
-    """Return a cloud as the processes of a simulation reach it.
+    """Return a proxy of a cloud that adds latencies and faults for the processes of a simulation.
 
     Each call of an async method is a request at a point `c` of the manager: it takes time and may
-    have a fault, and the cloud carries it out even if the process ends. The arguments that are
-    texts or numbers name it in stories. Outside of a simulation nothing is changed.
+    have a fault, and the cloud performs it even if the process ends. Arguments that are strings or
+    integers name the request in reports. Outside of a simulation the proxy changes nothing.
 
-    lost: makes the error of the provider's client for a request that got no reply. failed: for one
-    that the cloud answered with an error.
+    lost: makes the error of the provider's client for a request without a response. failed: makes
+    its error for an error response of the cloud.
     """
     return cast(CloudT, _DisturbedCloud(cloud, lost, failed))
 
 
 class _DisturbedCloud:
-    """Stands between a process and a cloud."""
+    """A proxy that carries a process's calls to a cloud through a simulated network."""
 
     def __init__(self, cloud: Any, lost: MakeError, failed: MakeError) -> None:
         self._cloud = cloud

@@ -21,7 +21,9 @@ class BadFault(KapyError):
 
 
 class PointKind(Enum):
-    """The kind of a point: what a manager does there."""
+    """The kinds of points: the manager's writes, reads, watch events, and requests to workload
+    clusters, extensions and clouds.
+    """
 
     WRITE = "w"
     READ = "r"
@@ -55,7 +57,9 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class FaultKind:
-    """A kind of fault. points: where it may happen. text: what happens, in a story."""
+    """A kind of fault. points: the kinds of points at which it may happen. text: a description of
+    the fault for reports.
+    """
 
     name: str
     points: frozenset[PointKind]
@@ -142,7 +146,7 @@ class Fault:
 
 
 def fault_kind(name: str) -> FaultKind:
-    """Return a kind of fault. Raises BadFault."""
+    """Return the kind of fault with a name. Raises BadFault."""
     if name not in FAULT_KINDS:
         raise BadFault(f"there is no fault {name!r}; there are {', '.join(FAULT_KINDS)}")
     return FAULT_KINDS[name]
@@ -152,7 +156,7 @@ _FAULT: Final = re.compile(r"([a-z-]+)@([a-z-]+):([wrekhc])([1-9][0-9]{0,8})")
 
 
 def parse_fault(text: str) -> Fault:
-    """Read one fault. Raises BadFault."""
+    """Parse a fault in the form `KIND@POINT`. Raises BadFault."""
     match = _FAULT.fullmatch(text.strip())
     if match is None:
         raise BadFault(
@@ -167,10 +171,10 @@ def parse_fault(text: str) -> Fault:
 
 
 def parse_faults(text: str) -> tuple[Fault, ...]:
-    """Read faults that commas divide. Raises BadFault."""
+    """Parse faults that are separated by commas. Raises BadFault."""
     return tuple(parse_fault(part) for part in text.split(",") if part.strip())
 
 
 def format_faults(faults: Sequence[Fault]) -> str:
-    """Return the text that `parse_faults` reads."""
+    """Return faults as the text that `parse_faults` parses."""
     return ",".join(map(str, faults))

@@ -47,7 +47,7 @@ MANAGERS: Final = {
     "control-plane": "control-plane-kubeadm",
     "infrastructure": "infrastructure-dev",
 }
-"""The managers by the names that points give them."""
+"""The managers by their names in points."""
 
 RESTART_SECONDS: Final = 5.0
 SECOND_SECONDS: Final = 60.0
@@ -64,10 +64,10 @@ class SmallKeys(PrivateKeyPool):
 
 @dataclass(frozen=True, slots=True)
 class Machinery:
-    """The environment of all processes. transport: the API server. spawn: starts a task.
-    added: providers that are not kapy's, by manager. extension: that of the run, if any.
-    replicas: processes of each manager, of which one leads. leaders: called with the processes
-    that lead at once."""
+    """The environment that all manager processes of a run share. transport: returns a transport to
+    the API server. spawn: starts a task. added: providers that are not kapy's, by manager.
+    extension: the extension of the run, if any. replicas: the number of processes of each manager,
+    of which one leads. leaders: called with a manager and its processes if several lead at once."""
 
     transport: Callable[[], Transport]
     in_memory: InMemoryClusters
@@ -86,7 +86,7 @@ class Machinery:
 
 
 class ManagerProcess:
-    """One process of a manager. number: counts its processes."""
+    """One process of a manager. number: its number among the manager's processes."""
 
     def __init__(self, manager: str, number: int, shared: Machinery, state: ManagerState) -> None:
         self.manager = manager
@@ -170,7 +170,7 @@ class ManagerProcess:
         return self._shared.added[self.manager].add_to(runtime) or {}
 
     def _add(self, runtime: Runtime, name: str) -> Mapping[str, Service]:
-        """Add the controllers of a program; returns its other services."""
+        """Add the controllers of a program; return its other services."""
         shared = self._shared
         connections = Connections(
             extension_transport=self._extensions,

@@ -1,4 +1,4 @@
-"""One run of a scenario: its faults, its end and what was wrong."""
+"""Play one run of a scenario with its faults, and report the violations of rules."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ from kapy.testing.simulation.world import World
 QUIET: Final = 400.0
 """Seconds without a write after which a world is at rest: longer than any probe or grace period."""
 RESTLESS: Final = 6000.0
-"""Seconds after which a world that still writes counts as restless."""
+"""Seconds after which a world that still writes counts as never at rest."""
 SETTLING: Final = 200.0
-"""Seconds after the last write in which a restarted manager may still look at everything."""
+"""Seconds after the last write in which a restarted manager may still reconcile all objects."""
 IDLE_WORK: Final = 30
-"""The most reconciles and requests of all managers from SETTLING to QUIET seconds."""
+"""The maximum number of reconciles and requests of all managers from SETTLING to QUIET seconds."""
 SLOWER: Final = 10
-"""A provider of one's own may take so many times as long, and look after its cloud while idle."""
+"""The factor by which a custom provider may take longer, and may send more requests while idle."""
 SHOWN: Final = 10
-"""The most names of a cloud in a report."""
+"""The maximum number of names of a cloud in a report."""
 WORK_FACTOR: Final = 10
 WORK_BASE: Final = 2000
 
@@ -67,9 +67,9 @@ class Baseline:
 
 @dataclass(slots=True)
 class Outcome:
-    """The result of one run. faults: those that were planned. missed: those of them whose point
-    the run did not reach. seconds: of virtual time. pairs: of faults and states in which they
-    happened."""
+    """The result of one run. faults: the planned faults. missed: the planned faults whose point the
+    run did not reach. seconds: the virtual time that it took. pairs: the pairs of a fault and the
+    state in which it happened."""
 
     scenario: str
     seed: int
@@ -88,15 +88,18 @@ class Outcome:
 
 
 OnRest = Callable[[World], None]
-"""Called when nobody works in a world that has broken no rule."""
+"""Called when a world that has broken no rule is at rest."""
 OnBegin = Callable[[], Baseline | None]
-"""Called when a scenario is prepared; returns the undisturbed run, None for the given one."""
+"""Called when a scenario is prepared; returns the undisturbed run, None to use the given one."""
 PAUSE: Final = 0.03
-"""Seconds until the next timer, from which on a world may rest: longer than any message takes."""
+"""The minimum seconds until the next timer for which a world counts as at rest: longer than any
+message takes."""
 
 
 class Planned:
-    """Decides by a list of faults. happened: those whose point was reached."""
+    """Decides which fault happens at a point, by a list of planned faults. happened: the planned
+    faults whose point was reached.
+    """
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self._by_point = {fault.point: fault for fault in faults}
@@ -276,8 +279,8 @@ def _join_names(names: Sequence[str]) -> str:
 
 
 class BadSimulation(KapyError):
-    """A simulation cannot run; the message says why. outcome: of an undisturbed run that broke a
-    rule."""
+    """A simulation cannot run; the message says why. outcome: the undisturbed run that broke a
+    rule, if that is the reason."""
 
     def __init__(self, message: str, outcome: Outcome | None = None) -> None:
         super().__init__(message)

@@ -1,4 +1,6 @@
-"""A failing run as a short story: which write, which fault, what differed, and how to replay it."""
+"""The report about a failing run: its writes, its faults, the differences, and the command that
+replays it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from kapy.testing.simulation.points import FAULT_KINDS, Fault, format_faults
 from kapy.testing.simulation.rules.rule import Violation
 
 MOST: Final = 12
-"""Violations that a story tells."""
+"""The maximum number of violations in a report."""
 
 
 def story_of(
@@ -21,7 +23,9 @@ def story_of(
     steps: Sequence[Document],
     options: str = "",
 ) -> str:
-    """Return the story. steps: the trace of the run. options: more options of the command."""
+    """Return the report about a failing run as text. steps: the trace of the run. options: further
+    options of the command that replays it.
+    """
     lines = _lines(scenario, seed, faults, violations, steps)
     return "\n".join([*lines, f"Replay: {replay_command(scenario, seed, faults, options)}"]) + "\n"
 

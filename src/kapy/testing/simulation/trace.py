@@ -16,14 +16,14 @@ Listener = Callable[[Document], None]
 
 
 class Trace:
-    """The steps of a run. clock: seconds since the begin."""
+    """The recorded steps of a run. clock: returns the seconds since the start of the run."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.steps: list[Document] = []
         self._clock = clock
 
     def add(self, what: str, **details: Any) -> None:
-        """Add one step."""
+        """Add one step with its time to the trace. what: the kind of step."""
         step = {"step": len(self.steps) + 1, "time": round(self._clock(), 6), "what": what}
         self.steps.append(step | {name: _public(value) for name, value in details.items()})
 
@@ -33,7 +33,7 @@ class Trace:
 
 
 def line_of(step: Document) -> bytes:
-    """Return one step as a JSON line."""
+    """Return a step of a trace as a JSON line."""
     return msgspec.json.encode(step) + b"\n"
 
 

@@ -1,4 +1,4 @@
-"""The user of a simulated management cluster: acts, and waits for what must come."""
+"""The user of a simulated management cluster, who acts and then waits for goals."""
 
 from __future__ import annotations
 
@@ -91,7 +91,9 @@ def is_true(document: Document, type_: str) -> bool:
 
 
 class User:
-    """Acts on the world without faults. goals: the reached goals with their times."""
+    """The user of the scenario, who changes the world without faults. goals: the reached goals with
+    their times.
+    """
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -101,7 +103,7 @@ class User:
         world.outside.on_loss.append(self._on_loss)
 
     def _on_loss(self, loss: Loss) -> None:
-        """Do again what the user had done since the backup."""
+        """Repeat the user's actions since the backup, since a restore has lost them."""
         lost = [act for time, act in self._acts if time >= loss.since]
         self._acts = [(time, act) for time, act in self._acts if time < loss.since]
 
@@ -116,7 +118,8 @@ class User:
         self.world.spawn(lambda: follow_reports(self.world))
 
     async def _act(self, act: Callable[[], Any]) -> None:
-        """Change the management cluster; know the change in case that it is lost."""
+        """Change the management cluster, and record the action to repeat it if a restore loses it.
+        """
         self._acts.append((self.world.now(), act))
         self._tell_progress()
         await self._insist(act)
@@ -159,7 +162,7 @@ class User:
         return Client(workload.server.transport(ADMIN), field_manager="kubectl")
 
     async def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Wait for some seconds of virtual time."""
         await asyncio.sleep(seconds)
 
     def jump_clocks(self, ahead: timedelta) -> None:
@@ -168,13 +171,13 @@ class User:
         self.world.clock_jump += ahead
 
     async def patch(self, kind: str, name: str, patch: Document) -> None:
-        """Merge-patch an object."""
+        """Merge-patch an object of the management cluster."""
         self.world.trace.add("user", does="patch", object=f"{kind}/{name}")
         key = Key(NAMESPACE, name)
         await self._act(lambda: self.world.client.patch(self.world.resources[kind], key, patch))
 
     async def delete(self, kind: str, name: str) -> None:
-        """Delete an object."""
+        """Delete an object of the management cluster."""
         self.world.trace.add("user", does="delete", object=f"{kind}/{name}")
         key = Key(NAMESPACE, name)
         try:
@@ -183,7 +186,7 @@ class User:
             return
 
     async def _insist(self, act: Callable[[], Any]) -> None:
-        """Repeat an action that the server refuses for the moment."""
+        """Repeat an action until the server no longer refuses it."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + PATIENCE
         while True:

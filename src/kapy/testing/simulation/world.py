@@ -58,7 +58,9 @@ T = TypeVar("T")
 
 
 class Cloud(InMemoryClusters):
-    """The infrastructure: it outlives its manager. opened: called with each new cluster."""
+    """The in-memory infrastructure of a run, which outlives its manager. opened: functions that are
+    called with each new workload cluster.
+    """
 
     def __init__(self, clock: Clock, seed: int, network: Network) -> None:
         super().__init__(clock=clock, seed=seed)
@@ -70,7 +72,7 @@ class Cloud(InMemoryClusters):
         return list(self._clusters.values())
 
     async def request(self, verb: str, path: str, act: Callable[[], T]) -> T:
-        """Carry out a request of the running process, which may be slow or fail."""
+        """Perform a request of the running process, which may be slow or fail."""
 
         async def carry_out() -> T:
             return act()
@@ -96,17 +98,19 @@ class Cloud(InMemoryClusters):
 class World:
     """A management cluster under simulation.
 
-    client: acts as the administrator, without faults. failures: managers that failed by themselves.
-    provider: the infrastructure, None for the in-memory one. control_plane: None for kubeadm's.
-    added: their instances of this run, by manager. resources: by kind; a provider's kinds have the
-    names of those whose place they take. extension: of this run, None without one. broken_nodes:
-    since when Nodes fail, by name. progress: of the user, in a text. texts: of objects without
-    names and times, by uid and resourceVersion. is_lost: too many rules are broken to go on.
-    replicas: processes of each manager. leaders: who led at the same time. clock_jump: what all
-    clocks have jumped ahead. engine: of containers, None if no machine is one. reports: what a
-    scenario found wrong in a move. companions: other management clusters that a scenario uses.
-    is_broken: whether a rule was broken. is_visible: whether all that decides how a run goes on is
-    in the states of `states`. first_inventory: of the clouds before there was a Cluster.
+    client: an administrator's client without faults. failures: managers that failed by themselves.
+    provider: the infrastructure, None for the in-memory one. control_plane: the control plane
+    provider, None for kubeadm's. added: the instances of added providers in this run, by manager.
+    resources: the resources by kind; a provider's kinds have the names of those whose place they
+    take. extension: the extension of this run, None without one. broken_nodes: the time since when
+    each Node fails, by name. progress: the progress of the user as text. texts: the texts of
+    objects without names and times, by uid and resourceVersion. is_lost: whether too many rules are
+    broken to go on. replicas: the number of processes of each manager. leaders: texts about
+    processes that led at the same time. clock_jump: the time by which all clocks have jumped ahead.
+    engine: the container engine, None if no machine is a container. reports: the errors that a
+    scenario found in a move. companions: other management clusters that a scenario uses. is_broken:
+    whether a rule was broken. is_visible: whether `states` covers all state that decides about the
+    rest of a run. first_inventory: the inventory of the clouds before there was a Cluster.
     """
 
     is_broken = False
@@ -179,7 +183,7 @@ class World:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def _boot_machines(self) -> None:
-        """Boot the machines of a provider of one's own, or of the container engine."""
+        """Boot the machines of a custom provider, or of the container engine."""
         if self.provider is not None:
             kinds = self.provider.cluster.resource, self.provider.machine.resource
             MachineBoot(self, *kinds).follow()
@@ -197,7 +201,7 @@ class World:
         return added
 
     def now(self) -> float:
-        """Return the seconds since the begin."""
+        """Return the seconds since the start of the run."""
         return self._loop.time() - self._began
 
     @property
@@ -207,11 +211,13 @@ class World:
 
     @property
     def work(self) -> int:
-        """Return how many reconciles and requests there were."""
+        """Return the number of reconciles and requests so far."""
         return sum(self.reconciled.values()) + sum(self.network.requests.values())
 
     def inventory(self) -> Sequence[str] | None:
-        """Return what exists in the clouds of added providers, None if nobody can tell."""
+        """Return the names of the existing resources in the clouds of added providers, None if a
+        provider cannot list them.
+        """
         inventories = [
             instance.inventory for instance in self.added.values() if instance.inventory is not None
         ]
@@ -295,7 +301,7 @@ class World:
             raise failure
 
     async def _working(self) -> None:
-        """Wait until the controllers of every manager work."""
+        """Wait until the controllers of every manager have started."""
         for manager in self.managers.values():
             await manager.started.wait()
             await manager.wait_for_work()
@@ -306,7 +312,7 @@ class World:
         self.backups.begin()
 
     def _end_processes(self, _: Loss) -> None:
-        """End the processes of all managers, which have lost their Leases."""
+        """End the processes of all managers, since a restore has lost their Leases."""
         for manager in self.managers.values():
             for process in list(manager.processes):
                 process.crash()
@@ -316,6 +322,6 @@ class World:
             task.cancel()
 
     def close(self) -> None:
-        """Close the servers."""
+        """Close the API servers of the management cluster and of the workload clusters."""
         self.cloud.close()
         self.server.close()

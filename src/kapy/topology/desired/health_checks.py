@@ -26,9 +26,11 @@ Class = ControlPlaneHealthCheck | WorkerHealthCheck
 def machine_health_check(
     name: str, cluster: Cluster, labels: dict[str, str], topology: Topology, of_class: Class
 ) -> MachineHealthCheck | None:
-    """The MachineHealthCheck of the topology, else of its class; None if neither enables one.
+    """Return the MachineHealthCheck of the topology, else of its class; None if neither enables
+    one.
 
-    name: of the object that owns the Machines. labels: the labels that select these Machines.
+    name: the name of the object that owns the Machines. labels: the labels that select these
+    Machines.
     """
     said = topology if _is_defined(topology) else of_class
     if topology.enabled is False or not _is_defined(said):

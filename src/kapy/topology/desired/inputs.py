@@ -14,8 +14,8 @@ from kapy.topology.upgrade_tracker import UpgradeTracker
 
 @dataclass(frozen=True)
 class Inputs:
-    """Inputs of the computation. upgrades: records decisions about upgrades. calls: calls runtime
-    extensions."""
+    """The inputs for computing a desired state. upgrades: records decisions about upgrades. calls:
+    calls runtime extensions."""
 
     blueprint: Blueprint
     current: ClusterState
@@ -24,7 +24,7 @@ class Inputs:
 
     @property
     def cluster(self) -> Cluster:
-        """The current Cluster."""
+        """Return the current Cluster."""
         return self.current.cluster
 
     @property

@@ -124,8 +124,8 @@ def _object(
     meta: TemplateMeta,
     template: MachineTemplateSpec,
 ) -> MachineDeployment:
-    """The desired MachineDeployment. If the topology sets no replicas, the field is left to an
-    autoscaler."""
+    """Return the desired MachineDeployment. If the topology sets no replicas, the field is left to
+    an autoscaler."""
     cluster = inputs.cluster.metadata
     max_bytes = topology.health_check.remediation.max_in_flight
     if max_bytes is None:

@@ -37,7 +37,9 @@ def class_of(inputs: Inputs, kind: str, classes: Sequence[C], name: str) -> C:
 def group_name(
     inputs: Inputs, kind: str, naming: ClassNaming, topology: str, current: Object | None
 ) -> str:
-    """The name of a group: its current name, or a new one from the class's naming strategy."""
+    """Return the name of a worker group: its current name, or a new one from the class's naming
+    strategy.
+    """
     if current is not None:
         return current.metadata.name
     key = f"{kind[0].lower()}{kind[1:]}"

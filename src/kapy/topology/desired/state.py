@@ -25,8 +25,8 @@ from kapy.topology.upgrade_tracker import UpgradeTracker
 
 
 def cluster(inputs: Inputs, infrastructure: Document, control_plane: Document) -> Cluster:
-    """The desired Cluster: its references, its labels and the annotation with the current upgrade
-    step. Without that annotation no Machine of an intermediate version would be created.
+    """Return the desired Cluster: its references, its labels and the annotation with the current
+    upgrade step. Without that annotation no Machine of an intermediate version would be created.
 
     Raises MissingField and WrongType.
     """
@@ -45,14 +45,14 @@ def cluster(inputs: Inputs, infrastructure: Document, control_plane: Document) -
 
 
 def _is_upgrading(inputs: Inputs) -> bool:
-    """Whether an upgrade has begun and its last hook has not been called yet."""
+    """Return whether an upgrade has begun and its last hook has not been called yet."""
     if inputs.calls.is_open:
         return inputs.calls.is_pending(Hook.AFTER_CLUSTER_UPGRADE)
     return bool(inputs.upgrades.control_plane.plan or inputs.upgrades.workers_plan)
 
 
 def infrastructure_cluster(inputs: Inputs) -> Document:
-    """The desired InfraCluster.
+    """Return the desired InfraCluster.
 
     The Cluster does not own it yet: otherwise a provider would start on it before the Cluster
     refers to it. Raises FieldProblem and BadNameTemplate.

@@ -12,8 +12,8 @@ from kapy.kube.errors import KapyError
 
 
 class CannotPatch(KapyError):
-    """The message names the ClusterClass, the patch, the object and the error; nothing was
-    changed."""
+    """The patches of a ClusterClass cannot be applied to a cluster. The message names the
+    ClusterClass, the patch, the object and the error; nothing was changed."""
 
 
 class NoValue(KapyError):

@@ -25,16 +25,16 @@ _UIDS: Final = uuid.UUID("b3c0a2b4-6f0e-5d0e-9a53-4c1a5f6d7e21")
 
 class ExternalPatches(Protocol):
     """Calls the extensions that a ClusterClass names. Methods raise KapyError if an extension
-    cannot be called or answers with a failure.
+    cannot be called or responds with a failure.
 
     cluster: the Cluster that is patched; its namespace selects the extensions.
     """
 
     async def generate(self, extension: str, cluster: Cluster, request: Document) -> Document:
-        """The GeneratePatchesResponse to a GeneratePatchesRequest."""
+        """Send a GeneratePatchesRequest to an extension; return the GeneratePatchesResponse."""
 
     async def validate(self, extension: str, cluster: Cluster, request: Document) -> Document:
-        """The ValidateTopologyResponse to a ValidateTopologyRequest."""
+        """Send a ValidateTopologyRequest to an extension; return the ValidateTopologyResponse."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ _CONTROL_PLANE_MACHINES: Final = tuple(
 
 
 def selects(selector: PatchSelector, item: Item, values: Values) -> bool:
-    """Whether a selector matches a template in the place where it is used."""
+    """Return whether a selector matches a template in the place where it is used."""
     if (item.api_version, item.kind) != (selector.api_version, selector.kind):
         return False
     matches, holder = selector.match_resources, item.holder
@@ -147,7 +147,8 @@ def _names(names: Iterable[str], class_: str | None) -> bool:
 class GeneratedPatch(NamedTuple):
     """The result of one patch definition for one template.
 
-    definition: its index. sources: by operation, the origin of its value, as text for users.
+    definition: the index of the definition. sources: the origin of each operation's value, as text
+    for users.
     """
 
     definition: int

@@ -107,7 +107,9 @@ class Rendering:
 
 
 def _outcome(template: str, data: Document, work: Work) -> Outcome:
-    """Render a template. Raises WorkExceeded."""
+    """Render a template; return its value, or the reason for which it has none. Raises
+    WorkExceeded.
+    """
     try:
         return RenderedValue(fit_integers(render_value(template, data, work=work)))
     except NoValue as error:

@@ -58,7 +58,7 @@ class Place:
 
     @property
     def document(self) -> Document:
-        """The current object."""
+        """Return the current object in the desired state."""
         result: Document = getattr(self.owner, self.attribute)
         return result
 

@@ -21,7 +21,7 @@ _TOO_LARGE: Final = 1 << 64
 
 
 def render_value(template: str, data: Document, *, work: Work | None = None) -> Any:
-    """The value of a template. data: from `template_data`.
+    """Return the value of a template. data: the variables in the form of `template_data`.
 
     work: the limit of work; by default the event loop's limit. Reading the YAML counts. Raises
     WorkExceeded if `work` is used up, and NoValue, which does not quote the rendered text because

@@ -43,11 +43,11 @@ _INITIALIZED: Final = {
 
 @dataclass(frozen=True)
 class MoveResult:
-    """The result of a move.
+    """The result of moving a Cluster to another management cluster.
 
     while_paused: the provider's writes while the Cluster was paused. before, after: the objects in
-    the source, and the objects in the target whose flag was set again, by name. fixtures: of the
-    moved objects, by name. refused: why the move was not possible.
+    the source, and the objects in the target whose flag was set again, by name. fixtures: the
+    fixtures of the moved objects, by name. refused: the reason for which the move was not possible.
     """
 
     while_paused: Sequence[Write] = ()

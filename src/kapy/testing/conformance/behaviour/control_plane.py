@@ -73,7 +73,7 @@ async def versions_order(fixture: Fixture) -> AsyncIterator[Finding]:
 
 
 def _next(version: str) -> str:
-    """The next patch release."""
+    """Return the next patch release of a version."""
     parsed = parse_tolerant(version)
     return f"v{parsed.major}.{parsed.minor}.{parsed.patch + 1}"
 
@@ -236,7 +236,7 @@ async def _machines(fixture: Fixture) -> list[Document]:
 
 
 def _created_machines(fixture: Fixture) -> list[Document]:
-    """Return the Machines as the provider created them."""
+    """Return the Machines in the state in which the provider created them."""
     return [
         write.after
         for write in fixture.writes()

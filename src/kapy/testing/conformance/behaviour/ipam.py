@@ -256,7 +256,7 @@ async def wait_until_bound(fixture: Fixture) -> bool:
 
 
 async def delete_claim(fixture: Fixture) -> None:
-    """Delete the claim."""
+    """Delete the claim that `create_claim` created."""
     await fixture.delete(NAME, _CLAIM)
 
 

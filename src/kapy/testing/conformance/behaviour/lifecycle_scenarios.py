@@ -14,13 +14,14 @@ from kapy.testing.conformance.provider_under_test import Kind
 
 Reached: TypeAlias = Callable[[Fixture], Awaitable[bool]]
 Broken: TypeAlias = tuple[str, Finding]
-"""A rule, and where it is broken."""
+"""A broken rule, and the finding about it."""
 
 
 @dataclass(frozen=True)
 class LifecycleScenario:
-    """A lifecycle. done, once, gone: the rules that are broken if the object is never done, if
-    something is made twice, or if something is left over.
+    """The lifecycle of one object that the fault tier checks. done, once, gone: the rules that are
+    broken if the object is never complete, if something is created twice, or if something is left
+    over.
     """
 
     done: str

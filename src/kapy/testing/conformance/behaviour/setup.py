@@ -85,8 +85,8 @@ async def _control_plane(fixture: Fixture, name: str, example: Document, data: b
 async def _with_core_controllers(
     fixture: Fixture, name: str, example: Document, *, data: bool
 ) -> None:
-    """Create the Cluster and its references; the core controllers do the rest. data: an endpoint is
-    provided.
+    """Create the Cluster and its references; the core controllers do the rest. data: whether an
+    endpoint is provided.
     """
     where = {"name": name, "namespace": fixture.namespace}
     example = {**example, "metadata": {**example["metadata"], **where}}
@@ -165,8 +165,8 @@ def is_done(fixture: Fixture, document: Document) -> bool:
 async def create_cluster(fixture: Fixture, *, ready: bool = True, **spec: Any) -> Document:
     """Create a Cluster with everything that objects below it need.
 
-    ready: its infrastructure is provisioned. Raises CannotRun if the provider's own infrastructure
-    never is.
+    ready: whether its infrastructure is provisioned. Raises CannotRun if the provider's own
+    infrastructure never is.
     """
     spec = {"controlPlaneEndpoint": ENDPOINT, **spec}
     kinds = fixture.session.provider.kinds_of_role("infra-cluster")
@@ -194,7 +194,7 @@ async def create_owned(
 ) -> Document:
     """Create an object of the fixture's kind below its owner, in the existing Cluster.
 
-    data: its inputs are provided, too. Returns the object as it was created.
+    data: whether its inputs are provided, too. Returns the object as it was created.
     """
     await role_setup(fixture).make(fixture, name, fixture.example(name, **metadata), data)
     result = await fixture.read(name)
@@ -233,7 +233,7 @@ async def set_bootstrap_secret_name(fixture: Fixture, name: str) -> None:
 
 
 async def pause(fixture: Fixture, *, paused: bool) -> None:
-    """Pause or resume the Cluster that `whole` puts the object below."""
+    """Pause or resume the Cluster of the fixture's object."""
     patch = {"spec": {"paused": paused or None}}
     await fixture.patch(patch, cluster_name(fixture), Cluster.RESOURCE)
 

@@ -1,4 +1,4 @@
-"""Report formats: for people, programs, CI and browsers."""
+"""The formats of a conformance report: for people, for programs, for CI and for browsers."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ class CheckMethod(Enum):
     BEHAVIOUR = "behaviour"
     """A check of the running provider."""
     AUTHOR = "author"
-    """Only the author can check it, no program."""
+    """A check that only the provider's author can make, and no program."""
     OURSELVES = "kapy"
-    """kapy's own tests check it: core keeps the rule, not the provider."""
+    """A check in kapy's own tests: core keeps the rule, not the provider."""
 
 
 class ResponsibleParty(Enum):
@@ -33,15 +33,15 @@ class ResponsibleParty(Enum):
     PROVIDER = "provider"
     CORE = "core"
     COMMAND = "command"
-    """clusterctl, and `kapy` as such."""
+    """The commands clusterctl and `kapy`."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A row of the table.
+    """One rule of a contract document.
 
-    id: `document/name`. section: heading in the document. says: the rule in kapy's words. when: the
-    precondition on the provider; "" if the rule always applies. keeper: the responsible party.
+    id: `document/name`. section: the heading in the document. says: the rule in kapy's words. when:
+    the precondition on the provider; "" if the rule always applies. keeper: the responsible party.
     """
 
     id: str
@@ -71,10 +71,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class Document:
-    """A contract document.
+    """A contract document and the rules in it.
 
-    name: its page; title: for people. rules: requirements for providers; promises: guarantees that
-    core or clusterctl give.
+    name: the page of the document; title: its title in reports. rules: requirements for providers;
+    promises: guarantees that core or clusterctl give.
     """
 
     name: str
@@ -84,13 +84,15 @@ class Document:
 
 
 class Rows:
-    """Collects the rows of one document: `rows.must("scope", "All resources: scope", "…")`."""
+    """Builds the rules of one document: `rows.must("scope", "All resources: scope", "…")`."""
 
     def __init__(self, document: str) -> None:
         self._document = document
 
     def field(self, field: Field[Any]) -> Rule:
-        """Add the rule that a field of the contract declares, which schemas show."""
+        """Return the rule that a contract field declares. Compliance is checked by the schema of
+        the CRD.
+        """
         rule = field.rule
         if rule is None:
             raise LookupError(f"{field.path()} has no rule")
@@ -105,7 +107,7 @@ class Rows:
         by: CheckMethod = CheckMethod.BEHAVIOUR,
         when: str = "",
     ) -> Rule:
-        """Add a requirement."""
+        """Return a rule that providers must follow."""
         return Rule(f"{self._document}/{name}", section, Level.MUST, by, says, when)
 
     def should(
@@ -116,7 +118,7 @@ class Rows:
         by: CheckMethod = CheckMethod.BEHAVIOUR,
         when: str = "",
     ) -> Rule:
-        """Add a recommendation."""
+        """Return a rule that providers should follow."""
         return Rule(f"{self._document}/{name}", section, Level.SHOULD, by, says, when)
 
     def may(
@@ -127,15 +129,15 @@ class Rows:
         by: CheckMethod = CheckMethod.BEHAVIOUR,
         when: str = "",
     ) -> Rule:
-        """Add an optional behaviour that has a fixed form."""
+        """Return a rule about an optional behaviour that has a fixed form."""
         return Rule(f"{self._document}/{name}", section, Level.MAY, by, says, when)
 
     def core(self, name: str, section: str, says: str) -> Rule:
-        """Add a guarantee of core."""
+        """Return a guarantee that core gives."""
         return self._promise(name, section, says, ResponsibleParty.CORE)
 
     def command(self, name: str, section: str, says: str) -> Rule:
-        """Add a guarantee of clusterctl."""
+        """Return a guarantee that clusterctl gives."""
         return self._promise(name, section, says, ResponsibleParty.COMMAND)
 
     def _promise(self, name: str, section: str, says: str, keeper: ResponsibleParty) -> Rule:

@@ -63,12 +63,13 @@ RULES: Final[tuple[Rule, ...]] = (
 )
 
 MOST: Final = 30
-"""Violations after which a run is given up: a hot loop would break rules for minutes."""
+"""The number of violations after which a run is stopped: a hot loop would break rules for
+minutes."""
 BUDGETS: Final = next(rule for rule in RESTRAINT_RULES if rule.name == "budgets")
 
 
 class Referee:
-    """Checks every write of a world. violations: the distinct violations."""
+    """Checks every write of a world against the rules. violations: the distinct violations."""
 
     def __init__(self, world: World) -> None:
         self.violations: list[Violation] = []
@@ -82,7 +83,7 @@ class Referee:
         world.outside.on_loss.append(self._context.forget)
 
     def report(self, rule: Rule, text: str) -> None:
-        """Record a violation."""
+        """Record that a rule was broken. text: a description of the violation."""
         if (rule.name, text) not in self._known:
             self._known.add((rule.name, text))
             self._world.trace.add("violation", rule=rule.name, text=text)
@@ -91,7 +92,7 @@ class Referee:
             self._world.is_lost = len(self.violations) > MOST
 
     def finish(self) -> None:
-        """Check the end."""
+        """Check the state at the end of the run against all rules."""
         for rule in RULES:
             for text in rule.final(self._context) if rule.final else ():
                 self.report(rule, text)
@@ -114,7 +115,9 @@ class Referee:
                 self._check(rule, rule.check, write)
 
     def _check(self, rule: Rule, check: Check, write: Write) -> None:
-        """Check a write. The store drops errors of its listeners, so a rule's own is reported."""
+        """Check a write against one rule. The store drops errors of its listeners, so an error of
+        the rule itself is reported as a violation.
+        """
         try:
             for text in check(self._context, write):
                 self.report(rule, text)

@@ -1,4 +1,4 @@
-"""Rules about certificates: they are renewed before they expire."""
+"""Simulation rules about certificates: they are renewed before they expire."""
 
 from __future__ import annotations
 

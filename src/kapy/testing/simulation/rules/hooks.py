@@ -1,4 +1,6 @@
-"""Rules about extensions: a step waits for the hook that holds it up, and each hook is called."""
+"""Simulation rules about extensions: a step waits for the hook that blocks it, and each hook is
+called.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ _FOLLOWERS: Final = {
 
 
 def _unallowed_steps(context: RuleContext, write: Write) -> Iterator[str]:
-    """No step is taken before an extension has allowed it."""
+    """Return violations of the rule that no step is taken before an extension has allowed it."""
     extension = context.world.extension
     if extension is None or extension.asked is None:
         return
@@ -61,7 +63,7 @@ _DELETED: Final = ("KubeadmControlPlane", "MachineDeployment", "DevCluster")
 
 
 def _uncalled_hooks(context: RuleContext) -> Iterator[str]:
-    """In the end every hook that follows a step was called."""
+    """Return violations of the rule that every hook that follows a step is called by the end."""
     extension = context.world.extension
     if extension is None or extension.asked is None:
         return
@@ -80,7 +82,9 @@ def _uncalled_hooks(context: RuleContext) -> Iterator[str]:
 
 
 def _updates(context: RuleContext, write: Write) -> Iterator[str]:
-    """An in-place update may only end after the extension has reported its completion."""
+    """Return violations of the rule that an in-place update ends only after the extension has
+    reported its completion.
+    """
     extension, old, new = context.world.extension, write.old, write.new
     if extension is None or write.kind != "Machine" or old is None or new is None:
         return

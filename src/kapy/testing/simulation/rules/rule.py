@@ -16,7 +16,7 @@ from kapy.testing.simulation.world import World
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A broken rule. time: seconds since the begin."""
+    """A violation of a rule in a run. time: the seconds since the start of the run."""
 
     rule: str
     text: str
@@ -28,7 +28,9 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One stored write. new: None after a deletion. old: None for a new object."""
+    """One write that the API server stored. new: the object after it, None after a deletion. old:
+    the object before it, None for a new object.
+    """
 
     kind: str
     name: str
@@ -38,7 +40,7 @@ class Write:
 
     @property
     def document(self) -> Document:
-        """Return the object, or its last state."""
+        """Return the object after the write or, after a deletion, its last state."""
         document = self.new if self.new is not None else self.old
         assert document is not None
         return document
@@ -67,8 +69,8 @@ class Write:
 
 
 class RuleContext:
-    """The input of a rule. memory: what a rule keeps, by its own keys. lost_machines: the names of
-    those whose objects a restore has lost."""
+    """The input of a rule. memory: state that rules keep between checks, under their own keys.
+    lost_machines: the names of the machines whose objects a restore has lost."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -77,7 +79,7 @@ class RuleContext:
         self.lost_machines: set[str] = set()
 
     def forget(self, loss: Loss) -> None:
-        """Forget what is known of objects that a restore has lost: nobody can know them."""
+        """Forget the state about objects that a restore has lost."""
         for document in loss.objects:
             name = document["metadata"]["name"]
             if document["kind"] == self.world.resources["DevMachine"].kind:
@@ -86,7 +88,7 @@ class RuleContext:
                 del self.memory[slot]
 
     def owner(self, document: Document, kind: str) -> Document | None:
-        """Return the existing controlling owner of a kind, or of that in its place."""
+        """Return the existing owner of a kind, or of the kind that takes its place."""
         name = self.world.resources[kind].kind
         for reference in document["metadata"].get("ownerReferences") or ():
             if reference["kind"] == name:
@@ -104,7 +106,7 @@ class RuleContext:
         )
 
     def workload_of(self, document: Document) -> WorkloadCluster | None:
-        """Return the workload cluster of an object, None if it does not run."""
+        """Return the workload cluster of an object, None if the cluster does not run."""
         return self.world.cloud.get(Key(NAMESPACE, cluster_name_of(document)))
 
     def owned(self, kind: str, owner: Document) -> list[Document]:
@@ -123,7 +125,9 @@ Check = Callable[[RuleContext, Write], Iterable[str]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule. name: as reports and tables give it. check: of each write. final: of the end."""
+    """A rule that every simulated run must keep. name: its name in reports and tables. text: the
+    rule as a sentence. check: checks a write. final: checks the end of a run.
+    """
 
     name: str
     text: str

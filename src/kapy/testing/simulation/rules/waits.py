@@ -1,4 +1,4 @@
-"""Rules about conditions: each has a reason, a wait is explained, and ends."""
+"""Simulation rules about conditions: each has a reason, and each wait is explained and ends."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ def _reasons(_: RuleContext, write: Write) -> Iterator[str]:
 
 
 def _own_wait(context: RuleContext, write: Write) -> Iterator[str]:
-    """A Machine does not say that it waits for a providerID that it has.
+    """Return violations of the rule that a Machine does not report to wait for a providerID that it
+    has.
 
-    With faults another process may say so for a moment, as it has not seen the providerID yet.
+    With faults another process may report that for a moment, as it has not seen the providerID yet.
     """
     old, new = write.old, write.new
     if write.kind != "Machine" or old is None or new is None or context.world.is_disturbed:
@@ -56,7 +57,9 @@ def _own_wait(context: RuleContext, write: Write) -> Iterator[str]:
 
 
 def _waits(context: RuleContext) -> Iterator[str]:
-    """In the end of a scenario whose clusters are available nothing is said to be waited for."""
+    """Return violations of the rule that no condition reports a wait at the end of a scenario whose
+    clusters are available.
+    """
     if not all(is_true(cluster, "Available") for cluster in context.view.all("Cluster")):
         return
     for kind in _KINDS:

@@ -1,4 +1,4 @@
-"""The table of scenarios."""
+"""The table of all simulation scenarios."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
 
 
 def scenario_named(name: str) -> Scenario:
-    """Return a scenario. Raises BadScenario."""
+    """Return the scenario with a name. Raises BadScenario."""
     if name not in SCENARIOS:
         raise BadScenario(f"there is no scenario {name!r}; there are {', '.join(SCENARIOS)}")
     return SCENARIOS[name]

@@ -1,4 +1,4 @@
-"""A cluster moves to a second management cluster."""
+"""The scenario of a cluster that moves to a second management cluster."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ async def _plain_1_1(user: User) -> None:
 
 
 async def _move(user: User) -> None:
-    """The target has the same objects and goes on with them; the source has none."""
+    """Move a cluster; the target has the same objects and reconciles them, and the source has none.
+    """
     source = user.world
     source.is_visible = False  # neither the command nor the identities of before the move are
     before = _identities(user.view)
@@ -74,7 +75,9 @@ async def _move(user: User) -> None:
 
 
 def _identities(view: View) -> set[str]:
-    """Return what must be the same in both: names, provider IDs, private keys."""
+    """Return the names, provider IDs and private keys that must be equal in both management
+    clusters.
+    """
     return {
         f"{kind} {document['metadata']['name']} {_content(kind, document)}"
         for kind in _KINDS

@@ -235,7 +235,7 @@ def _with_machines(documents: list[Document]) -> list[Document]:
 
 
 def plain_cluster(*, control_planes: int = 1, workers: int = 2) -> list[Document]:
-    """Return a cluster without a class."""
+    """Return the manifests of a cluster without a ClusterClass."""
     documents = _with_machines(yaml.load_all(_PLAIN))
     replicas = {"KubeadmControlPlane": control_planes, "MachineDeployment": workers}
     return [
@@ -247,14 +247,15 @@ def plain_cluster(*, control_planes: int = 1, workers: int = 2) -> list[Document
 
 
 def with_slow_machines(documents: list[Document]) -> list[Document]:
-    """Return the documents with machines that start after every process has heard of a change."""
+    """Return the documents with machines that start only after every process has received a change.
+    """
     text = json.dumps(documents).replace('"startupDuration": "2s"', '"startupDuration": "25s"')
     result: list[Document] = json.loads(text)
     return result
 
 
 def another_template(name: str) -> Document:
-    """Return a template of machines whose Nodes take longer."""
+    """Return another infrastructure machine template, whose Nodes take longer to start."""
     [machines] = yaml.load_all(_MACHINES.replace('"1s"', '"1500ms"'))
     return {
         "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
@@ -270,7 +271,9 @@ def guarded_workload() -> list[Document]:
 
 
 def budget(least: int) -> Document:
-    """Return the budget of the Deployment's Pods: how many must be available."""
+    """Return the disruption budget of the Deployment's Pods. least: the number of Pods that must be
+    available.
+    """
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
@@ -280,12 +283,12 @@ def budget(least: int) -> Document:
 
 
 def cluster_class(name: str = CLUSTER) -> list[Document]:
-    """Return a ClusterClass with its templates."""
+    """Return the manifests of a ClusterClass and of its templates."""
     return _with_machines(yaml.load_all(_CLASS.replace("CLASS", name)))
 
 
 def class_cluster(*, control_planes: int = 1, workers: int = 1) -> list[Document]:
-    """Return a cluster of the class."""
+    """Return the manifest of a Cluster that uses the ClusterClass of `cluster_class`."""
     text = _TOPOLOGY.replace(
         "controlPlane: {replicas: 1}", f"controlPlane: {{replicas: {control_planes}}}"
     )

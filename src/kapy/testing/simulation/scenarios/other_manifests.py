@@ -54,12 +54,12 @@ _ETCD_FOLDER: Final = "/etc/kubernetes/pki"
 
 
 def machine_pool(replicas: int) -> list[Document]:
-    """Return a MachinePool with what it refers to."""
+    """Return the manifests of a MachinePool and of the objects that it refers to."""
     return list(yaml.load_all(_POOL.replace("replicas: 2", f"replicas: {replicas}")))
 
 
 def with_external_etcd(documents: list[Document], now: datetime) -> list[Document]:
-    """Return a cluster with an etcd of others, and the certificates for it."""
+    """Return the manifests of a cluster with external etcd, and the certificates for it."""
     external = {
         "endpoints": ["https://etcd.example.com:2379"],
         "caFile": f"{_ETCD_FOLDER}/etcd/ca.crt",

@@ -1,4 +1,4 @@
-"""One scenario: what a user does, and which goals must be reached."""
+"""The description of one scenario: the actions of a user, and the goals that must be reached."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from kapy.testing.simulation.user import User
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A scenario. prepare: runs without faults, up to the state in which the scenario begins.
-    play: what happens under faults. text: one line of help. seconds: how long the undisturbed run
-    may take at most. provider: takes the place of the in-memory one. share: `make exhaustive` tries
-    one point in so many. extension: returns the extension of a run, and opens the gates for it.
-    replicas: processes of each manager, of which one leads. control_plane: takes the place of
-    kubeadm's. has_containers: whether machines are containers of a simulated engine.
-    without: kinds of fault that are not drawn. only_creates: whether no machine is deleted in it.
+    """A scenario that a simulation can play.
+
+    prepare: runs without faults, up to the state in which the scenario begins. play: the actions
+    during which faults happen. text: one line of help. seconds: the maximum time that the
+    undisturbed run may take. provider: takes the place of the in-memory one. share: `make
+    exhaustive` tries one point in this number of points. extension: returns the extension of a run,
+    and opens the feature gates for it. replicas: the number of processes of each manager, of which
+    one leads. control_plane: takes the place of kubeadm's. has_containers: whether machines are
+    containers of a simulated engine. without: the kinds of fault that are not drawn. only_creates:
+    whether no machine is deleted in it.
     """
 
     name: str
