@@ -36,7 +36,9 @@ def sample() -> list[Document]:
 
 
 def class_sample() -> list[Document]:
-    """The sample cluster with a ClusterClass, which comes first; its parts have the same names."""
+    """Return the sample ClusterClass with its templates, and then a Cluster of that class. The
+    Cluster and its workers have the names of those in `sample`.
+    """
     return _sample(CLASS_SAMPLE)
 
 

@@ -102,7 +102,9 @@ def _layout(title: str, request: WebRequest | None) -> dict[str, Any]:
 
 
 def error_page(status: int, message: str, request: WebRequest | None = None) -> WebResponse:
-    """A page about a failure; without a message, the page after a login."""
+    """Return a page about a failure. Without a message it is the page that forwards the browser
+    after a login.
+    """
     values = {"session": None, "headers": "{}", "status": status, "message": message}
     title = "Error" if message else "kapy"
     return page("error.html", {**_layout(title, request), **values}, status=status)

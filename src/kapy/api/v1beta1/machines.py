@@ -113,7 +113,9 @@ _COUNTER: Final = Annotated[int, counter()]
 
 
 def _counters(status: str, *names: str) -> dict[str, Any]:
-    """Return the types of counters. status: the part that groups them in the newest version."""
+    """Return the annotated types of replica counters, by field name. status: the Struct that has
+    these counters in v1beta2.
+    """
     return {name: Annotated[int, counter(same_as=f"{status}.{camel_case(name)}")] for name in names}
 
 

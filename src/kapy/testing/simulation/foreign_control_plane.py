@@ -60,7 +60,7 @@ _MACHINE_FIELDS: Final = ("replicas", "version", "machineTemplate")
 
 
 class MeadowStack(Object, kw_only=True):
-    """A control plane of Machines."""
+    """A control plane kind of the scenarios' foreign provider, which runs on Machines."""
 
     RESOURCE: ClassVar[Resource] = resource(GROUP, "v1alpha1", "MeadowStack")
 
@@ -69,7 +69,7 @@ class MeadowStack(Object, kw_only=True):
 
 
 class MeadowService(Object, kw_only=True):
-    """A control plane without Machines."""
+    """A control plane kind of the scenarios' foreign provider: a service without Machines."""
 
     RESOURCE: ClassVar[Resource] = resource(GROUP, "v1alpha1", "MeadowService")
 
