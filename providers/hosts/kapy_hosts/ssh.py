@@ -213,7 +213,7 @@ def _agent() -> str | None:
 
 
 def _algorithms(key_type: str | None) -> Any:
-    """The signature algorithms for the type of a trusted key."""
+    """Return the signature algorithms for the type of a trusted key."""
     if key_type is None:
         return ()
     return ["rsa-sha2-512", "rsa-sha2-256"] if key_type == "ssh-rsa" else [key_type]

@@ -13,12 +13,12 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def system_clock() -> datetime:
-    """The machine's own clock: the one place where it is read."""
+    """Return the machine's own clock: the one place where it is read."""
     return datetime.now(UTC)  # noqa: TID251
 
 
 def loop_clock(start: datetime = EPOCH) -> Clock:
-    """A clock that advances with the running event loop's `time()`, from `start`."""
+    """Return a clock that advances with the running event loop's `time()`, from `start`."""
     from asyncio import get_running_loop  # here: short commands do not import asyncio
 
     loop = get_running_loop()

@@ -42,7 +42,7 @@ def main(pipe: int, seconds: float, command: list[str]) -> int:
 
 
 def _start_program(pipe: int, command: list[str]) -> int:
-    """The process id of the program, which has a session of its own by now."""
+    """Return the process id of the program, which has a session of its own by now."""
     reading, writing = os.pipe()  # closed by exec
     program = os.fork()
     if not program:
@@ -86,7 +86,7 @@ def _wait(program: int, deadline: float) -> None:
 
 
 def _has_ended(program: int) -> bool:
-    """Whether the program has ended; it stays a zombie."""
+    """Return whether the program has ended; it stays a zombie."""
     options = os.WEXITED | os.WNOHANG | os.WNOWAIT
     return os.waitid(os.P_PID, program, options) is not None
 

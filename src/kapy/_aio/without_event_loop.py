@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def run_without_loop(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that only reads files, or asks transports that block."""
+    """Return the result of a coroutine that only reads files, or asks transports that block."""
     try:
         work.send(None)
     except StopIteration as done:

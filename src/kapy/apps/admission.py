@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 async def apply_class_defaults(
     client: Client, review: Review, document: Document
 ) -> tuple[Document, Sequence[FieldError]]:
-    """A Cluster with the defaults of its class; other kinds are unchanged."""
+    """Return a Cluster with the defaults of its class; other kinds are unchanged."""
     if review.resource != Cluster.RESOURCE:
         return document, ()
     return await topology_defaults(client, document, review.old)
@@ -66,7 +66,7 @@ async def validate_class_usage(
 
 
 async def deletion_refusal(client: Client, review: Review) -> str:
-    """The reason for which an object cannot be deleted; "" if it can."""
+    """Return the reason for which an object cannot be deleted; "" if it can."""
     if review.resource != ClusterClass.RESOURCE or review.old is None:
         return ""
     return await deletion_problem(client, read(review.old, ClusterClass))
@@ -195,5 +195,5 @@ def _validation_error(
 
 
 def _denial_message(webhook: str, resource: Resource, reason: str) -> str:
-    """A server's message about a denied request, with the name of upstream's webhook."""
+    """Return a server's message about a denied request, with the name of upstream's webhook."""
     return denial_message(f"{webhook}.{resource.kind.lower()}.{resource.group}", reason)

@@ -333,7 +333,7 @@ def _add_controllers_and_providers(
 def _transport_factory(
     settings: Settings, post: HookTransport | None, places: ServiceAddresses
 ) -> Callable[[], HookTransport]:
-    """The transport to extensions: the given one, else HTTPS."""
+    """Return the transport to extensions: the given one, else HTTPS."""
     if post is not None:
         return lambda: post
     return lambda: _https_transport(settings, places)
@@ -388,8 +388,9 @@ def _check_data(settings: Settings) -> None:
 
 
 async def _credentials(server: Server, settings: Settings, clock: Clock) -> Credentials | None:
-    """The plane's certificates, None if it serves no network. Raises UnusableCredentials,
-    UnusableKey."""
+    """Return the plane's certificates, None if it serves no network. Raises UnusableCredentials,
+    UnusableKey.
+    """
     serving = settings.serving
     replace = serving is not None and serving.replace_keys
     server.access.tokens.check_key(replace=replace)
@@ -402,7 +403,7 @@ async def _credentials(server: Server, settings: Settings, clock: Clock) -> Cred
 
 
 def _published_ca(server: Server) -> bytes:
-    """The CA that the plane published in its namespaces, b"" for none."""
+    """Return the CA that the plane published in its namespaces, b"" for none."""
     table = server.store.peek("configmaps")
     result = None if table is None else table.get("kube-system", "kube-root-ca.crt")
     data = (result or {}).get("data") or {}

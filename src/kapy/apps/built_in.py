@@ -64,12 +64,12 @@ _STATUS_MESSAGE: Final = "runs inside this management plane, as long as the plan
 
 
 def labels(provider: str) -> dict[str, str]:
-    """The labels that mark an object as part of a provider."""
+    """Return the labels that mark an object as part of a provider."""
     return {CLUSTERCTL_LABEL: "", PROVIDER_LABEL: provider}
 
 
 def with_provider_labels(crd: Document) -> Document:
-    """The CRD of one of our kinds, marked as part of its provider and of this plane."""
+    """Return the CRD of one of our kinds, marked as part of its provider and of this plane."""
     metadata = crd["metadata"]
     return {
         **crd,

@@ -30,7 +30,9 @@ Steady = Callable[[], float]
 
 
 def steady_clock() -> float:
-    """A monotonic clock; if the system has one, it also counts time while the machine sleeps."""
+    """Return a monotonic clock; if the system has one, it also counts time while the machine
+    sleeps.
+    """
     boot_time = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if boot_time is None else time.clock_gettime(boot_time)
 

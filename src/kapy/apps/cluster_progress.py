@@ -106,7 +106,7 @@ def _without_repeats(lines: Iterable[str]) -> Iterator[str]:
 
 
 def is_complete(cluster: Document) -> bool:
-    """Whether the cluster is Available and has the desired number of machines, all of them
+    """Return whether the cluster is Available and has the desired number of machines, all of them
     ready.
     """
     status = cluster.get("status") or {}

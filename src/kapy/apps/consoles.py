@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 def console_of(infra: Document, places: Sequence[str] = ()) -> MachineConsole:
-    """The console of a machine; the caller closes it. places: providers as `MODULE:NAME`.
+    """Return the console of a machine; the caller closes it. places: providers as `MODULE:NAME`.
 
     Raises ConsoleUnavailable, NoModule.
     """

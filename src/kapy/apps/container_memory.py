@@ -41,7 +41,8 @@ async def memory_of_containers(plane: Path, agent: Path) -> Mapping[str, int]:
 
 
 async def _memory(engine: Engine, container: Container) -> int:
-    """The memory of one container from the engine, else from the kernel for its first process.
+    """Return the memory of one container from the engine, else from the kernel for its first
+    process.
 
     Raises EngineError.
     """

@@ -15,7 +15,7 @@ from kapy.kube import Document
 
 
 def kubeconfig_path(path: str = "") -> Path:
-    """The file for contexts: the given one, $KUBECONFIG's, or `~/.kube/config`."""
+    """Return the file for contexts: the given one, $KUBECONFIG's, or `~/.kube/config`."""
     if path:
         return Path(path)
     return kubeconfig_files.path_to_write(kubeconfig_files.paths(os.environ, Path.home()))

@@ -18,10 +18,10 @@ class ControlPlaneAccess(Protocol):
     """Reaches the etcd members and API servers of control plane machines."""
 
     def etcd(self, cluster: Key, access: Kubeconfig, node: str) -> Transport:
-        """An `EtcdDial` for the control plane provider."""
+        """Return an `EtcdDial` for the control plane provider."""
 
     async def certificate_expiry(self, access: Kubeconfig, node: str) -> datetime:
-        """The expiry time of an API server's certificate."""
+        """Return the expiry time of an API server's certificate."""
 
 
 class SimulatedClusters(Protocol):
@@ -34,7 +34,8 @@ class SimulatedClusters(Protocol):
         """Connect to the etcd gateway of a control plane machine. Raises Unreachable."""
 
     async def certificate_expiry(self, kubeconfig: Kubeconfig, node: str) -> datetime:
-        """The expiry time of the API server's certificate on a machine. Raises Unreachable."""
+        """Return the expiry time of the API server's certificate on a machine. Raises Unreachable.
+        """
 
 
 class PodAccess:
@@ -61,13 +62,13 @@ class PodAccess:
         return PodsOverNetwork(self._runtime)
 
     def etcd(self, cluster: Key, access: Kubeconfig, node: str) -> Transport:
-        """The etcd member on a node. Raises Unreachable."""
+        """Return the etcd member on a node. Raises Unreachable."""
         if self._sockets and not self._in_memory.serves(access):
             return self._remote.etcd(cluster, with_url_override(self._instead_of, access), node)
         return self._in_memory.etcd_dial(cluster, access, node)
 
     async def certificate_expiry(self, access: Kubeconfig, node: str) -> datetime:
-        """The expiry time of the API server's certificate on a node. Raises Unreachable."""
+        """Return the expiry time of the API server's certificate on a node. Raises Unreachable."""
         if self._sockets and not self._in_memory.serves(access):
             there = with_url_override(self._instead_of, access)
             return await self._remote.certificate_expiry(there, node)

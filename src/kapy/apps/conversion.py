@@ -22,7 +22,7 @@ def convert_documents(
     api_version: str,
     definition: Callable[[str], Document | None],
 ) -> list[Document] | None:
-    """The objects in another version, None if their kind is not ours.
+    """Return the objects in another version, None if their kind is not ours.
 
     definition: looks up CRDs by name; references get the version of their kind's CRD. Raises
     ConversionFailed.
@@ -42,7 +42,7 @@ def convert_documents(
 
 
 def first_supported(*ways: Convert) -> Convert:
-    """The first of several converters that supports a kind."""
+    """Return the first of several converters that supports a kind."""
 
     def convert(
         documents: Sequence[Document],
@@ -56,7 +56,7 @@ def first_supported(*ways: Convert) -> Convert:
 
 
 def _version(kind: GroupKind, definition: Callable[[str], Document | None]) -> str:
-    """The apiVersion in the CRD of a kind. Raises LookupError."""
+    """Return the apiVersion in the CRD of a kind. Raises LookupError."""
     crd = definition(crd_name(*kind))
     if crd is None:
         raise LookupError(f"there is no CustomResourceDefinition {crd_name(*kind)}")

@@ -33,15 +33,16 @@ async def install_definitions(client: Client) -> None:
 
 
 def _as_migrated(crd: Document) -> Document:
-    """A new CRD, as migrated: in its first generation it has no objects to migrate."""
+    """Return a new CRD, as migrated: in its first generation it has no objects to migrate."""
     metadata = crd["metadata"]
     annotations = {**metadata["annotations"], Annotation.CRD_MIGRATION_OBSERVED_GENERATION: "1"}
     return {**crd, "metadata": {**metadata, "annotations": annotations}}
 
 
 def _has_provider_labels(stored: Document, crd: Document) -> bool:
-    """Whether the labels and annotations exist by which clusterctl recognizes the owner of the
-    CRD."""
+    """Return whether the labels and annotations exist by which clusterctl recognizes the owner of
+    the CRD.
+    """
     metadata, wanted = stored["metadata"], crd["metadata"]
     return all(
         wanted[part].items() <= (metadata.get(part) or {}).items()

@@ -31,7 +31,8 @@ class NoNetwork(KapyError):
 async def docker_sample(
     engine: Engine, version: str, report: Callable[[str], None]
 ) -> Sequence[Document]:
-    """The objects of the sample, for a Kubernetes version. report: receives the progress of pulls.
+    """Return the objects of the sample, for a Kubernetes version. report: receives the progress of
+    pulls.
 
     Raises EngineError, InvalidVersion and NoNetwork.
     """
@@ -51,7 +52,7 @@ async def docker_sample(
 
 
 async def _network(engine: Engine, image: str) -> str:
-    """The manifest of the Pod network in a node image, adapted to the sample's addresses."""
+    """Return the manifest of the Pod network in a node image, adapted to the sample's addresses."""
     try:
         template = await engine.file_of_image(image, NETWORK_FILE)
     except NoSuchObject:

@@ -51,5 +51,5 @@ def extension_clients(
 
 
 def services_of(clients: ExtensionClients | None) -> dict[str, Service]:
-    """The services to run in a program that calls extensions."""
+    """Return the services to run in a program that calls extensions."""
     return {} if clients is None else {"extensions": clients.extensions.caller.run}

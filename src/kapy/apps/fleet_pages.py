@@ -23,7 +23,7 @@ FIELD_MANAGER: Final = "kapy-ui"
 
 
 def fleet_pages(server: Server, clock: Clock, settings: Pages) -> FleetPages:
-    """The pages of a plane: each viewer asks its API server in process, as themselves."""
+    """Return the pages of a plane: each viewer asks its API server in process, as themselves."""
     from kapy.client.client import Client
     from kapy.ui.application import FleetPages
     from kapy.ui.page import PageOptions

@@ -27,7 +27,9 @@ class CannotRun(KapyError):
 
 
 async def plane_folder(client: Client) -> Path:
-    """The folder of the plane of a client. Raises CannotRun if the plane is on another machine."""
+    """Return the folder of the plane of a client. Raises CannotRun if the plane is on another
+    machine.
+    """
     try:
         node = await client.get(NODES, Key("", NODE))
     except NotFound:
@@ -45,7 +47,7 @@ async def plane_folder(client: Client) -> Path:
 
 
 async def plane_folder_if_any(client: Client) -> Path | None:
-    """The folder of the plane of a client, None if the plane is not on this machine."""
+    """Return the folder of the plane of a client, None if the plane is not on this machine."""
     try:
         return await plane_folder(client)
     except (CannotRun, ApiError):
@@ -85,7 +87,9 @@ def allow_local_programs(
 
 
 async def programs_of(client: Client, folder: Path) -> dict[str, str]:
-    """The programs that run in place of images, by provider label. Raises BadPrograms, ApiError."""
+    """Return the programs that run in place of images, by provider label. Raises BadPrograms,
+    ApiError.
+    """
     labels = {
         Key.of(item): (item["metadata"].get("labels") or {}).get(PROVIDER_LABEL, "")
         for item in (await client.list(DEPLOYMENTS, labels=PROVIDER_LABEL)).items
@@ -135,7 +139,7 @@ def _programs(
 
 
 def _absolute_command(command: Command) -> Command:
-    """A command with the absolute path of its program. Raises CannotRun."""
+    """Return a command with the absolute path of its program. Raises CannotRun."""
     name = command[0]
     result = shutil.which(name)
     if result is None:

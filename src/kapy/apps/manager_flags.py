@@ -120,7 +120,7 @@ def _phases(texts: Sequence[str]) -> frozenset[Phase]:
 
 
 def _gates(texts: Sequence[str]) -> Callable[[FeatureGates], FeatureGates]:
-    """The default feature gates, changed as requested."""
+    """Return the default feature gates, changed as requested."""
     feature_gates(texts)
     return partial(feature_gates, texts)
 
@@ -246,7 +246,7 @@ FLAGS: Final = (
 
 
 def flags_of(*managers: Manager) -> list[Flag]:
-    """The flags of a program that combines all of these managers."""
+    """Return the flags of a program that combines all of these managers."""
     return [flag for flag in FLAGS if flag.of & frozenset(managers)]
 
 

@@ -48,7 +48,7 @@ def _sample(name: str) -> list[Document]:
 
 
 def read_file(path: Path) -> list[Document]:
-    """The objects of a file. Raises BadManifest, YamlError."""
+    """Return the objects of a file. Raises BadManifest, YamlError."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -58,7 +58,7 @@ def read_file(path: Path) -> list[Document]:
 
 
 def read_manifests(text: str, source: str) -> list[Document]:
-    """The objects of a YAML text, Lists unrolled. Raises BadManifest, YamlError."""
+    """Return the objects of a YAML text, Lists unrolled. Raises BadManifest, YamlError."""
     objects: list[Document] = []
     for number, document in enumerate(load_all(text, source), 1):
         where = f"{source}: document {number}"
@@ -127,7 +127,7 @@ async def require_classes(client: Client, objects: Sequence[Document]) -> None:
 
 
 def _class_of(document: Document) -> Key | None:
-    """The ClusterClass of a Cluster of any API version, None for other kinds."""
+    """Return the ClusterClass of a Cluster of any API version, None for other kinds."""
     spec = document.get("spec")
     topology = spec.get("topology") if isinstance(spec, dict) else None
     if document["kind"] != "Cluster" or not isinstance(topology, dict):

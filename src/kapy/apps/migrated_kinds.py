@@ -84,7 +84,9 @@ def rights_to_migrate(kinds: Iterable[tuple[Resource, bool]]) -> Iterator[Right]
 
 
 def migrated_kinds(names: Iterable[str], gates: FeatureGates) -> dict[str, bool]:
-    """The CRDs whose objects these managers migrate, and whether through the status subresource."""
+    """Return the CRDs whose objects these managers migrate, and whether through the status
+    subresource.
+    """
     return _by_name(
         (resource, through_status)
         for name in names
@@ -129,7 +131,7 @@ def _by_name(kinds: Iterable[tuple[Resource, bool]]) -> dict[str, bool]:
 
 
 def _is_enabled(resource: Resource, gates: FeatureGates) -> bool:
-    """Whether the feature that a kind belongs to is on."""
+    """Return whether the feature that a kind belongs to is on."""
     if resource.kind == "ClusterClass":
         return gates.cluster_topology
     if resource.kind == "ExtensionConfig":

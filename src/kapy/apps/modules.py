@@ -19,8 +19,9 @@ class NoModule(KapyError):
 
 
 def module_at(name: str, expected: str) -> ModuleType:
-    """A module, searched in the current folder first. expected: the object expected in it. Raises
-    NoModule."""
+    """Return a module, searched in the current folder first. expected: the object expected in it.
+    Raises NoModule.
+    """
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -41,7 +42,7 @@ def module_at(name: str, expected: str) -> ModuleType:
 
 
 def _error_location(error: Exception) -> str:
-    """The error, and its location in code outside kapy."""
+    """Return the error, and its location in code outside kapy."""
     frames = extract_tb(error.__traceback__)
     last = next(frame for frame in reversed(frames) if not frame.filename.startswith(_OWN_PACKAGES))
     return f"{error} ({type(error).__name__} in {last.filename}, line {last.lineno})"

@@ -163,14 +163,14 @@ def _read(path: Path) -> PlaneRecord | None:
 
 
 def _is_process_id(pid: int) -> bool:
-    """Whether a number can be the id of one process; other numbers mean process groups or all
-    processes.
+    """Return whether a number can be the id of one process; other numbers mean process groups or
+    all processes.
     """
     return 0 < pid < 1 << 31
 
 
 def is_claimed(folder: Folder) -> bool:
-    """Whether a process holds the folder's lock, ready or not."""
+    """Return whether a process holds the folder's lock, ready or not."""
     if not _lock(folder).is_file():
         return False
     handle = _open(folder)

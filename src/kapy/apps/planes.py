@@ -51,7 +51,9 @@ def planes_in(base: Path) -> Iterator[PlaneState]:
 
 
 def is_plane(folder: Folder) -> bool:
-    """Whether a plane was ever started in a folder: some of its files may be lost or damaged."""
+    """Return whether a plane was ever started in a folder: some of its files may be lost or
+    damaged.
+    """
     return any(
         os.path.lexists(path) for path in (_lock(folder), folder.last_record, folder.running_record)
     ) or ((folder.data / "store.db").is_file())

@@ -110,7 +110,7 @@ def _agent(server: Server, place: AgentConfig, clock: Clock, containers: Contain
 
 
 def _is_built_in(document: Document) -> bool:
-    """Whether a Deployment represents controllers of this process."""
+    """Return whether a Deployment represents controllers of this process."""
     return BUILT_IN in (document["metadata"].get("annotations") or {})
 
 

@@ -135,7 +135,7 @@ class Systemd:
         self._run = run
 
     def unit(self, name: str) -> str:
-        """The name of a plane's unit."""
+        """Return the name of a plane's unit."""
         return f"kapy{'-' + _escape(name) if name else ''}.service"
 
     def path(self, name: str) -> Path:
@@ -222,7 +222,7 @@ class Launchd:
         self._domain = f"gui/{os.getuid() if uid is None else uid}"
 
     def label(self, name: str) -> str:
-        """The label of a plane's agent."""
+        """Return the label of a plane's agent."""
         return f"io.x-k8s.cluster.kapy{'.' + _escape(name) if name else ''}"
 
     def path(self, name: str) -> Path:

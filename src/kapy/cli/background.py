@@ -99,7 +99,7 @@ async def _start(arguments: Sequence[str], folder: Folder) -> bool:
 def _spawn(
     arguments: Sequence[str], folder: Folder
 ) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """The process, and the channel on which it reports its progress.
+    """Return the process, and the channel on which it reports its progress.
 
     If this process ends, the channel is closed, which the other process notices.
     """

@@ -82,7 +82,7 @@ async def open_async_client(
 
 
 def kubeconfig_of(kubeconfig: str, kubeconfig_context: str) -> Kubeconfig:
-    """The server and credential that the options name. Raises KubeconfigError."""
+    """Return the server and credential that the options name. Raises KubeconfigError."""
     from kapy.client import kubeconfig_files
 
     paths = kubeconfig_files.paths(os.environ, kubeconfig_files.home())

@@ -11,7 +11,7 @@ _GAP: Final = 3
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:
-    """The lines of a table, including the header."""
+    """Return the lines of a table, including the header."""
     last = len(rows[0]) - 1
     widths = [max(_LEAST_WIDTH, *(len(row[at]) + _GAP for row in rows)) for at in range(last)]
     lines = (

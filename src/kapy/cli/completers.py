@@ -76,7 +76,7 @@ def _sources(ctx: click.Context, prefix: str) -> list[CompletionItem]:  # noqa: 
 
 
 def _contexts(file: str, ctx: click.Context, prefix: str) -> list[CompletionItem]:
-    """The contexts in the file that another flag names."""
+    """Return the contexts in the file that another flag names."""
     return _matching(prefix, _ignore_errors(partial(_context_names, ctx.params.get(file) or "")))
 
 
@@ -89,7 +89,7 @@ def _matching(prefix: str, names: Sequence[str]) -> list[CompletionItem]:
 
 
 def _ignore_errors(names: Callable[[], Sequence[str]]) -> Sequence[str]:
-    """The names, none if they cannot be read: shell completion must not print errors."""
+    """Return the names, none if they cannot be read: shell completion must not print errors."""
     try:
         return names()
     except Exception:  # the command itself reports errors

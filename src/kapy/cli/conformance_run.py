@@ -243,7 +243,7 @@ def _choose_launcher(
     kubeconfig: Path | None,
     options: RunOptions,
 ) -> tuple[Launcher, Callable[[ProviderUnderTest], Report]]:
-    """The way in which the provider runs, and the matching judge of its behaviour."""
+    """Return the way in which the provider runs, and the matching judge of its behaviour."""
     if sum(map(bool, (program, in_process, kubeconfig))) != 1:
         raise click.UsageError(
             "say how the provider runs: -- PROGRAM ARGUMENTS, --in-process MODULE:FUNCTION, or "

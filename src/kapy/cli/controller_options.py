@@ -20,7 +20,7 @@ _FLAGS: Final = flags_of("core", "kubeadm-bootstrap", "kubeadm-control-plane", "
 
 
 def controller_options(command: F) -> F:
-    """The options, in the order of `--help`."""
+    """Return the options, in the order of `--help`."""
     command = click.option(
         "--without",
         multiple=True,
@@ -36,8 +36,9 @@ def controller_options(command: F) -> F:
 def controller_config_of(
     values: Mapping[str, Any], gates: FeatureGates = EMBEDDED_GATES
 ) -> ControllerConfig:
-    """The settings of the controllers. gates: the default feature gates. Raises
-    click.UsageError."""
+    """Return the settings of the controllers. gates: the default feature gates. Raises
+    click.UsageError.
+    """
     texts = {flag.name: texts_of(flag, values) for flag in _FLAGS}
     try:
         config = controller_config(texts, gates=gates)
@@ -50,7 +51,7 @@ def controller_config_of(
 
 
 def flag_option(flag: Flag) -> Callable[[F], F]:
-    """The option of one flag."""
+    """Return the option of one flag."""
     default = f" [default: {flag.default}]" if flag.default else ""
     if flag.switch:
         return click.option(f"--{flag.name}", is_flag=True, default=None, help=flag.help)
@@ -64,7 +65,7 @@ def flag_option(flag: Flag) -> Callable[[F], F]:
 
 
 def texts_of(flag: Flag, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The given texts of a flag."""
+    """Return the given texts of a flag."""
     value = values[flag.name.replace("-", "_")]
     if flag.several:
         return tuple(value)

@@ -41,7 +41,7 @@ class StopTimeout(KapyError):
 
 
 def chosen_folder(name: str, data_dir: str) -> Folder:
-    """The folder of the plane from --name or --data-dir."""
+    """Return the folder of the plane from --name or --data-dir."""
     if data_dir:
         return Folder(Path(data_dir).absolute())
     return folder_of(name, os.environ, Path.home())
@@ -60,7 +60,7 @@ def resolve_data_dir(name: str, data_dir: str) -> Folder:
 
 
 def flags_of(name: str, data_dir: str) -> str:
-    """The flags by which `kapy down` selects that plane: "", or a flag after a space."""
+    """Return the flags by which `kapy down` selects that plane: "", or a flag after a space."""
     if data_dir:
         return f" --data-dir {shlex.quote(data_dir)}"
     return f" --name {shlex.quote(name)}" if name else ""
@@ -218,7 +218,7 @@ def _worker_state(worker: WorkerRecord) -> str:
 
 
 def _running_elsewhere() -> str:
-    """A remark about the planes of this user that run, with their flags; "" for none."""
+    """Return a remark about the planes of this user that run, with their flags; "" for none."""
     from kapy.apps.planes import planes_in
     from kapy.apps.settings import base_of_planes
 
@@ -228,7 +228,7 @@ def _running_elsewhere() -> str:
 
 
 def _disk(folder: Folder) -> str:
-    """The sentence of a full disk under the folder of a plane, "" for none."""
+    """Return the sentence of a full disk under the folder of a plane, "" for none."""
     from kapy.node_agent.full_disk import disk_trouble
 
     return disk_trouble(folder.path)
@@ -253,7 +253,7 @@ def _pods(record: PlaneRecord, folder: Folder) -> list[RunningPod]:
 
 
 def _memory(folder: Folder) -> Mapping[str, int]:
-    """The memory of containers in bytes, by Pod UID."""
+    """Return the memory of containers in bytes, by Pod UID."""
     if not folder.containers.exists():
         return {}
     from kapy.apps.container_memory import memory_of_containers

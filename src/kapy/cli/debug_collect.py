@@ -137,7 +137,9 @@ async def _workload_client(kubeconfig: str) -> AsyncIterator[Client]:
 
 
 def _plane_logs(server: str) -> Sequence[str]:
-    """The log of the plane behind that server, if it runs in the background on this computer."""
+    """Return the log of the plane behind that server, if it runs in the background on this
+    computer.
+    """
     from kapy.apps.planes import planes_in
     from kapy.apps.settings import base_of_planes
 

@@ -230,8 +230,9 @@ def _printer(output_format: OutputFormat) -> Callable[[Node, Node], str]:
 
 
 def wants_color(flag: bool | None) -> bool:
-    """Whether output is coloured: by the flag, but never with NO_COLOR; by default on a
-    terminal."""
+    """Return whether output is coloured: by the flag, but never with NO_COLOR; by default on a
+    terminal.
+    """
     if os.environ.get("NO_COLOR"):
         return False
     return sys.stdout.isatty() if flag is None else flag

@@ -17,7 +17,7 @@ _LEVEL = "CLUSTERCTL_LOG_LEVEL"
 
 
 def try_fast_path(arguments: Sequence[str]) -> bool:
-    """Whether the fast path handled these arguments."""
+    """Return whether the fast path handled these arguments."""
     text = _answer(list(arguments))
     if text is None:
         return False

@@ -38,13 +38,13 @@ class Persistent:
 
 
 def persistent() -> Persistent:
-    """The values of the persistent flags."""
+    """Return the values of the persistent flags."""
     meta = click.get_current_context().meta
     return Persistent(meta.get(_CONFIG, ""), meta.get(_VERBOSITY))
 
 
 def original_arguments() -> Sequence[str]:
-    """The original arguments of the called command."""
+    """Return the original arguments of the called command."""
     arguments: Sequence[str] = click.get_current_context().meta[_ORIGINAL_ARGUMENTS]
     return arguments
 
@@ -65,7 +65,7 @@ class Command(click.Command):
         self.params.extend(persistent_flags(self.params))
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The parameters; with their completions if a shell asks for values."""
+        """Return the parameters; with their completions if a shell asks for values."""
         params = super().get_params(ctx)
         if ctx.resilient_parsing:
             from kapy.cli.completers import add_completion
@@ -156,7 +156,7 @@ def refuse_unknown(error: click.NoSuchOption, args: list[str]) -> NoReturn:
 
 
 def strings(*names: str, help: str) -> Callable[[F], F]:
-    """A flag with multiple values, repeated or comma-separated."""
+    """Return a flag with multiple values, repeated or comma-separated."""
 
     def split(_: object, __: object, values: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(part for item in values for part in item.split(",") if part)

@@ -125,7 +125,7 @@ def _source(repository: tuple[str, str], place: str, config_map: tuple[str, str,
 
 
 def _is_local(source: Source, settings: Config) -> bool:
-    """Whether a template is a local file, so that no server is needed."""
+    """Return whether a template is a local file, so that no server is needed."""
     from kapy.clusterctl.provider import ProviderType
     from kapy.clusterctl.repository import is_local
     from kapy.clusterctl.templates.generate import FromPlace, FromRepository
@@ -160,7 +160,7 @@ def _client_factory(kubeconfig: str, kubeconfig_context: str) -> Iterator[Connec
 
 
 def _list_variables(variables: Mapping[str, str | None], options: TemplateOptions) -> str:
-    """The required variables, then the others with their defaults."""
+    """Return the required variables, then the others with their defaults."""
     result = {name: _default_text(name, own, options) for name, own in variables.items()}
     lines = [f"  - {name}" for name, default in result.items() if default is None]
     if lines:
@@ -174,7 +174,7 @@ def _list_variables(variables: Mapping[str, str | None], options: TemplateOption
 
 
 def _default_text(name: str, default: str | None, options: TemplateOptions) -> str | None:
-    """The default of a variable; for variables with flags, the flag's text."""
+    """Return the default of a variable; for variables with flags, the flag's text."""
     from kapy.kube.go_literals import go_quoted
 
     if name == "CLUSTER_NAME":

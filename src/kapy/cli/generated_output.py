@@ -46,7 +46,7 @@ def _open(path: Path) -> int:
 
 
 def run_generator(work: Coroutine[Any, Any, T], *, near: bool) -> T:
-    """The result of a coroutine. near: it never waits, so no event loop is needed."""
+    """Return the result of a coroutine. near: it never waits, so no event loop is needed."""
     if near:
         from kapy._aio.without_event_loop import run_without_loop
 

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 async def with_host_access_step(
     stack: AsyncExitStack, client: Client, options: InstallOptions, steps: ProgressSteps
 ) -> InstallOptions:
-    """The installation options with a step that allows host access, if the plane is on this
-    machine."""
+    """Return the installation options with a step that allows host access, if the plane is on this
+    machine.
+    """
     from kapy.apps.local_programs import plane_folder_if_any
 
     folder = await plane_folder_if_any(client)
@@ -33,7 +34,7 @@ async def with_host_access_step(
 
 
 def with_step(options: InstallOptions, step: Step) -> InstallOptions:
-    """The installation options with an additional preparation step."""
+    """Return the installation options with an additional preparation step."""
     before = options.prepare
 
     def both(components: Sequence[Components]) -> None:

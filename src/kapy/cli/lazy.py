@@ -24,7 +24,7 @@ class LazyGroup(click.Group):
         self.params.extend(persistent_flags(self.params))
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The parameters; with their completions if a shell asks for values."""
+        """Return the parameters; with their completions if a shell asks for values."""
         params = super().get_params(ctx)
         if ctx.resilient_parsing:
             from kapy.cli.completers import add_completion

@@ -17,7 +17,7 @@ _DETAIL: Final = 5
 
 
 def load_config() -> Config:
-    """The configuration of `--config` or the default location, and of the environment.
+    """Return the configuration of `--config` or the default location, and of the environment.
 
     Its log messages go to standard error, at the level of -v. Raises ConfigError.
     """

@@ -72,7 +72,7 @@ def machine(
 
 
 def start_time(since: str, since_time: str, now: datetime) -> datetime | None:
-    """The start time from --since or --since-time."""
+    """Return the start time from --since or --since-time."""
     from kapy.kube.duration import parse
 
     if since and since_time:
@@ -116,7 +116,7 @@ async def _print(
 def choose_sources(
     sources: Mapping[str, str], names: Sequence[str], target: MachineTarget
 ) -> Sequence[str]:
-    """The logs to print; a default choice is reported on standard error."""
+    """Return the logs to print; a default choice is reported on standard error."""
     if "all" in names:
         return list(sources)
     unknown = [name for name in names if name not in sources]

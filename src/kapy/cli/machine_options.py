@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def machine_options(command: F) -> F:
-    """The management cluster's options, and `--provider`."""
+    """Return the management cluster's options, and `--provider`."""
     option = click.option(
         "--provider",
         "providers",

@@ -10,18 +10,20 @@ BROKEN_PIPE_EXIT_CODE = 141
 
 
 def terminal_width() -> int | None:
-    """The columns of the output terminal; None for a file or a pipe."""
+    """Return the columns of the output terminal; None for a file or a pipe."""
     return shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else None
 
 
 def own_name() -> str:
-    """The name of this command in messages: its path if it is not on PATH (`make quickstart`)."""
+    """Return the name of this command in messages: its path if it is not on PATH (`make
+    quickstart`).
+    """
     return "kapy" if shutil.which("kapy") else sys.argv[0]
 
 
 def write_failure_code(error: OSError) -> int:
-    """The exit code after a failed write; buffered output is dropped, so it is not written again at
-    exit.
+    """Return the exit code after a failed write; buffered output is dropped, so it is not written
+    again at exit.
 
     A full disk is reported; a closed pipe is not an error.
     """

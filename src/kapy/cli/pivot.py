@@ -136,7 +136,8 @@ async def _print_result(
 
 
 async def _plane_folder(client: Client) -> Path | None:
-    """The folder of an embedded plane on this machine, None for other management clusters."""
+    """Return the folder of an embedded plane on this machine, None for other management clusters.
+    """
     from kapy.apps.local_programs import CannotRun, plane_folder
 
     try:
@@ -177,7 +178,7 @@ def _hints_after_forward(
 
 
 def _removal_command(options: PivotOptions, folder: Path | None) -> str:
-    """The command that deletes a management cluster, or Cluster API from it."""
+    """Return the command that deletes a management cluster, or Cluster API from it."""
     from kapy.apps.settings import base_of_planes
     from kapy.cli.daemon import flags_of
 

@@ -59,7 +59,7 @@ class PlaneOptions:
 
 
 def plane_options(command: F) -> F:
-    """The options of commands that run a plane."""
+    """Return the options of commands that run a plane."""
     for option in (
         click.option(
             "--kubeconfig",
@@ -93,7 +93,7 @@ def plane_options(command: F) -> F:
 
 
 def processes_option(command: F) -> F:
-    """The option for the number of processes."""
+    """Return the option for the number of processes."""
     return click.option(
         "--processes",
         type=ProcessCount(),
@@ -105,7 +105,7 @@ def processes_option(command: F) -> F:
 
 
 def api_processes_option(command: F) -> F:
-    """The option for the number of processes that serve the API server."""
+    """Return the option for the number of processes that serve the API server."""
     return click.option(
         "--api-processes",
         type=ProcessCount(least=0),

@@ -53,7 +53,7 @@ def plan_on_virtual_time(
 
 
 def with_namespace(document: Document, namespace: str) -> Document:
-    """The object with a namespace; cluster-scoped kinds ignore it."""
+    """Return the object with a namespace; cluster-scoped kinds ignore it."""
     if document["metadata"].get("namespace") or document["kind"] in _CLUSTER_SCOPED:
         return document
     return {**document, "metadata": {**document["metadata"], "namespace": namespace}}

@@ -27,7 +27,9 @@ def run_plugin(arguments: Sequence[str], own: Container[str]) -> None:
 
 
 def plugin_for(arguments: Sequence[str]) -> tuple[str, int] | None:
-    """The executable with the longest name that matches the first arguments, and their number."""
+    """Return the executable with the longest name that matches the first arguments, and their
+    number.
+    """
     from shutil import which
 
     words: list[str] = []

@@ -24,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def options_of(kind: Kind) -> Callable[[F], F]:
-    """The options, in the order of `--help`."""
+    """Return the options, in the order of `--help`."""
     options = [
         click.option("--kubeconfig", default="", help="Kubeconfig of the management cluster."),
         click.option("--kubeconfig-context", default="", help="Context to use in it."),
@@ -50,7 +50,7 @@ def options_of(kind: Kind) -> Callable[[F], F]:
 def program_settings(
     kind: Kind, values: Mapping[str, Any]
 ) -> tuple[ControllerConfig, ProgramOptions]:
-    """The settings from options. Raises click.UsageError."""
+    """Return the settings from options. Raises click.UsageError."""
     flags, own = flags_of_controllers(kind), flags_of_program(kind)
     try:
         controllers = controller_config({flag.name: texts_of(flag, values) for flag in flags})
@@ -63,7 +63,7 @@ def program_settings(
 
 
 def access_of(values: Mapping[str, Any]) -> Kubeconfig:
-    """The access to the API server from options. Raises KubeconfigError."""
+    """Return the access to the API server from options. Raises KubeconfigError."""
     from kapy.client.session import access
 
     return access(values["kubeconfig"], values["kubeconfig_context"], os.environ)

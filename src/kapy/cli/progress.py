@@ -23,7 +23,7 @@ class Interrupted(KapyError):
 
 
 def run_with_steps(work: Callable[[ProgressSteps], Coroutine[Any, Any, T]], *, again: str) -> T:
-    """The result of an operation that needs an event loop and reports its steps.
+    """Return the result of an operation that needs an event loop and reports its steps.
 
     again: the hint for a user who interrupted it with Ctrl-C. Raises Stopped.
     """
@@ -81,7 +81,7 @@ class ProgressSteps:
 
 
 def management_flags(command: F) -> F:
-    """The flags of commands that reach one management cluster."""
+    """Return the flags of commands that reach one management cluster."""
     for option in (
         click.option(
             "--kubeconfig-context",
@@ -99,7 +99,7 @@ def management_flags(command: F) -> F:
 
 
 def certificate_flag(command: F) -> F:
-    """The flag that selects the issuer of certificates."""
+    """Return the flag that selects the issuer of certificates."""
     option = click.option(
         "--certificates",
         type=click.Choice(["auto", "cert-manager", "kapy"]),
@@ -112,7 +112,9 @@ def certificate_flag(command: F) -> F:
 
 
 def wait_flags(objects: str) -> Callable[[F], F]:
-    """The flags --wait-providers and --wait-provider-timeout. objects: the objects to wait for."""
+    """Return the flags --wait-providers and --wait-provider-timeout. objects: the objects to wait
+    for.
+    """
 
     def decorated(command: F) -> F:
         for option in (

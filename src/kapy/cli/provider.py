@@ -29,7 +29,7 @@ def main(provider: Provider) -> None:
 
 
 def program(provider: Provider) -> click.Group:
-    """The commands of a provider's program."""
+    """Return the commands of a provider's program."""
 
     @click.group(
         name=provider.name,

@@ -147,7 +147,8 @@ def _objects(files: tuple[str, ...]) -> Sequence[Document]:
 
 
 async def _docker_objects(version: str, console: Console) -> Sequence[Document]:
-    """The sample of containers; problems of the engine are reported before a plane starts."""
+    """Return the sample of containers; problems of the engine are reported before a plane starts.
+    """
     from kapy.apps.docker_sample import docker_sample  # most quickstarts use no container engine
     from kapy.containers import Engine
 
@@ -328,7 +329,9 @@ def _next_commands(location: PlaneLocation, tree: Node) -> str:
 
 
 def _scale(tree: Node, namespace: str) -> str:
-    """The kubectl command that scales a cluster: a managed cluster is scaled in its topology."""
+    """Return the kubectl command that scales a cluster: a managed cluster is scaled in its
+    topology.
+    """
     assert tree.document is not None
     cluster = tree.document
     if ((cluster["spec"].get("topology") or {}).get("workers") or {}).get("machineDeployments"):

@@ -25,7 +25,7 @@ _EVERYWHERE = frozenset(("config", "v", "help"))
 
 
 def page() -> str:
-    """All commands by section, each with its usage, arguments and flags, as Markdown."""
+    """Return all commands by section, each with its usage, arguments and flags, as Markdown."""
     parts = [_HEADER]
     context = click.Context(ROOT, info_name="kapy")
     for title, commands in SECTIONS.items():
@@ -81,7 +81,7 @@ def _cell(text: str) -> str:
 
 
 def _paragraphs(text: str) -> str:
-    """A docstring's paragraphs; lines of examples (after \\b) stay as they are."""
+    """Return a docstring's paragraphs; lines of examples (after \b) stay as they are."""
     paragraphs = []
     for part in re.split(r"\n\s*\n", inspect.cleandoc(text)):
         if part.startswith("\b"):

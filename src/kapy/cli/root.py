@@ -87,7 +87,7 @@ _HINTS_BY_ERRNO: Final = {
 
 
 def exit_code(call: Callable[[], object]) -> int:
-    """The exit code of a command; its errors are printed as sentences on standard error."""
+    """Return the exit code of a command; its errors are printed as sentences on standard error."""
     try:
         code = call()
         sys.stdout.flush()
@@ -114,7 +114,8 @@ def exit_code(call: Callable[[], object]) -> int:
 
 
 def _is_output_error(error: Exception) -> TypeGuard[OSError]:
-    """Whether the disk of standard output is full: errors of other files have a file name."""
+    """Return whether the disk of standard output is full: errors of other files have a file name.
+    """
     return isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None
 
 
@@ -126,7 +127,7 @@ def _convert_help_command(arguments: Sequence[str]) -> list[str]:
 
 
 def error_message(error: BaseException) -> str:
-    """The user's message of an error."""
+    """Return the user's message of an error."""
     from kapy.kube.errors import KapyError, Unreachable
 
     while isinstance(error, BaseExceptionGroup):

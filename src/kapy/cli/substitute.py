@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def substitute(place: str, settings: Config, *, list_variables: bool) -> str:
-    """The YAML at a place with its variables replaced, or the list of them.
+    """Return the YAML at a place with its variables replaced, or the list of them.
 
     place: a file or URL; `-` is standard input. Raises ClusterctlError.
     """

@@ -35,7 +35,7 @@ def raw_terminal(*, enabled: bool) -> Iterator[None]:
 
 
 def unbuffered_writer(file: BinaryIO) -> Callable[[bytes], None]:
-    """A function that writes output to the terminal without buffering."""
+    """Return a function that writes output to the terminal without buffering."""
 
     def write(data: bytes) -> None:
         file.write(data)

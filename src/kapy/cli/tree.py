@@ -79,7 +79,7 @@ Options:
 
 
 def root_help() -> str:
-    """The help of `kapy` itself."""
+    """Return the help of `kapy` itself."""
     width = max(map(len, COMMANDS)) + 2
     parts = [_HEAD]
     for title, commands in SECTIONS.items():

@@ -100,7 +100,8 @@ async def open_pages(
 async def login_path(
     client: Client, link: Link, place: tuple[str, str, str] = ("", "", "")
 ) -> str | None:
-    """The path of a new one-time link of a plane; None if the server is no plane with a page.
+    """Return the path of a new one-time link of a plane; None if the server is no plane with a
+    page.
 
     place: kubeconfig, context and namespace.
     """

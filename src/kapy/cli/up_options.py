@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def extension_options(command: F) -> F:
-    """The options, in the order of `--help`."""
+    """Return the options, in the order of `--help`."""
     for option in (
         click.option(
             "--extension-ca",
@@ -63,7 +63,7 @@ def extensions_of(values: Mapping[str, Any]) -> Sequence[ConfiguredExtension]:
 
 
 def gates_for(values: Mapping[str, Any]) -> FeatureGates:
-    """The default feature gates, with RuntimeSDK enabled if there are extensions."""
+    """Return the default feature gates, with RuntimeSDK enabled if there are extensions."""
     return replace(EMBEDDED_GATES, runtime_sdk=bool(values["extensions"]))
 
 
@@ -72,7 +72,7 @@ _LIMITS = Limits()
 
 
 def server_options(command: F) -> F:
-    """The options, in the order of `--help`."""
+    """Return the options, in the order of `--help`."""
     for option in reversed(
         (
             click.option(
@@ -126,12 +126,12 @@ def server_options(command: F) -> F:
 
 
 def limits_of(values: Mapping[str, Any]) -> Limits:
-    """The limits of requests in flight."""
+    """Return the limits of requests in flight."""
     return Limits(values["max_requests_inflight"], values["max_mutating_requests_inflight"])
 
 
 def audit_of(values: Mapping[str, Any]) -> AuditLog | None:
-    """The audit log settings, None without an audit log. Raises click.UsageError."""
+    """Return the audit log settings, None without an audit log. Raises click.UsageError."""
     path, policy = values["audit_log_path"], values["audit_policy_file"]
     if not path:
         if policy:

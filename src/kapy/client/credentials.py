@@ -18,7 +18,7 @@ from kapy.client.kubeconfig import Kubeconfig, KubeconfigError
 
 
 def tls_context(access: Kubeconfig, credential: Credential | None = None) -> ssl.SSLContext | bool:
-    """The TLS context for a server: its CA and the client certificate; True for plain HTTP.
+    """Return the TLS context for a server: its CA and the client certificate; True for plain HTTP.
 
     credential: the credential to present, if it is not the kubeconfig's own. Raises KubeconfigError
     if a certificate or a key cannot be used.

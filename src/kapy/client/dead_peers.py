@@ -46,7 +46,7 @@ def notice_dead_peer_of(transport: BaseTransport) -> None:
 
 
 def tcp_socket(address: tuple[Any, ...]) -> socket.socket:
-    """A new socket for an address (of `getaddrinfo`) with the options."""
+    """Return a new socket for an address (of `getaddrinfo`) with the options."""
     family, kind, protocol, *_ = address
     result = socket.socket(family, kind, protocol)
     notice_dead_peer(result)

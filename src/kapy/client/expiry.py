@@ -26,7 +26,7 @@ class Expiry:
         self._ends: dict[str, datetime] | None = None
 
     def expired_part(self, now: datetime) -> str:
-        """The part that has expired, and when; "" if none is known to have."""
+        """Return the part that has expired, and when; "" if none is known to have."""
         if self._ends is None:
             self._ends = _expiry_times(self._shown)
         parts = (
@@ -35,7 +35,7 @@ class Expiry:
         return " and ".join(parts)
 
     def explain_refusal(self, reply: Reply, now: datetime) -> Reply:
-        """The refusal, with a note about an expired credential."""
+        """Return the refusal, with a note about an expired credential."""
         reason = self.expired_part(now)
         if not reason:
             return reply
@@ -59,7 +59,9 @@ def _certificate_expiry(pem: bytes) -> datetime | None:
 
 
 def _token_expiry(token: str) -> datetime | None:
-    """The expiry of a JWT, such as a service account's token; other tokens do not reveal theirs."""
+    """Return the expiry of a JWT, such as a service account's token; other tokens do not reveal
+    theirs.
+    """
     parts = token.split(".")
     if len(parts) != 3:
         return None

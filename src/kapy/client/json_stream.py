@@ -42,8 +42,9 @@ class JsonStream:
         self._strip()
 
     def next(self) -> Document | None:
-        """The next complete document, None if more input is needed. Raises ValueError for invalid
-        JSON."""
+        """Return the next complete document, None if more input is needed. Raises ValueError for
+        invalid JSON.
+        """
         if not self._bytes:
             return None
         if self._bytes[0] != ord("{"):

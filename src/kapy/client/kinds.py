@@ -23,7 +23,7 @@ class Kinds:
         self._preferred: dict[str, str] = {}
 
     async def of(self, document: Document) -> Resource:
-        """The resource of an object. Raises UnknownKind (with kubectl's message)."""
+        """Return the resource of an object. Raises UnknownKind (with kubectl's message)."""
         api_version, kind = document["apiVersion"], document["kind"]
         for resource in await self.served(api_version):
             if resource.kind == kind:
@@ -31,7 +31,9 @@ class Kinds:
         raise UnknownKind(f'no matches for kind "{kind}" in version "{api_version}"')
 
     async def preferred(self, group: str, kind: str) -> Resource | None:
-        """The resource of a kind in the server's preferred version, None if it is not served."""
+        """Return the resource of a kind in the server's preferred version, None if it is not
+        served.
+        """
         if group not in self._preferred:
             try:
                 result = await self._client.raw("GET", f"/apis/{group}")
@@ -42,7 +44,7 @@ class Kinds:
         return next((item for item in served if item.kind == kind), None)
 
     async def served(self, api_version: str) -> Sequence[Resource]:
-        """The resources of a group version; none when it is not served."""
+        """Return the resources of a group version; none when it is not served."""
         result = self._served.get(api_version)
         if result is None:
             result = self._served[api_version] = await self._discover(api_version)

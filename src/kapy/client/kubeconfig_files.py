@@ -13,8 +13,9 @@ from kapy.kube.yaml import dump
 
 
 def home() -> Path:
-    """The user's home directory; the root directory if the system does not know the user, as in
-    Pods."""
+    """Return the user's home directory; the root directory if the system does not know the user, as
+    in Pods.
+    """
     try:
         return Path.home()
     except RuntimeError:
@@ -22,18 +23,18 @@ def home() -> Path:
 
 
 def paths(environ: Mapping[str, str], home: Path) -> list[Path]:
-    """The files that kubectl reads: those of $KUBECONFIG, or `~/.kube/config`."""
+    """Return the files that kubectl reads: those of $KUBECONFIG, or `~/.kube/config`."""
     parts = [part for part in environ.get("KUBECONFIG", "").split(os.pathsep) if part]
     return [Path(part) for part in parts] or [home / ".kube" / "config"]
 
 
 def path_to_write(candidates: list[Path]) -> Path:
-    """The file for a new context: the first existing one, else the last (as kind does)."""
+    """Return the file for a new context: the first existing one, else the last (as kind does)."""
     return next((path for path in candidates if path.exists()), candidates[-1])
 
 
 def read(path: Path) -> Document:
-    """The document of a file; {} when there is none. Raises KubeconfigError."""
+    """Return the document of a file; {} when there is none. Raises KubeconfigError."""
     try:
         text = path.read_bytes()
     except FileNotFoundError:
@@ -44,7 +45,7 @@ def read(path: Path) -> Document:
 
 
 def load(candidates: list[Path], context: str = "") -> Kubeconfig:
-    """The access that these files, merged, describe in a context ("" is the current one).
+    """Return the access that these files, merged, describe in a context ("" is the current one).
 
     File names inside are relative to the file that contains them.
     """

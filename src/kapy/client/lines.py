@@ -40,11 +40,11 @@ class Lines:
                 raise ValueError(f"a line is longer than {self._most} bytes")
 
     def next(self) -> bytes | None:
-        """The next complete, non-empty line, None if more input is needed."""
+        """Return the next complete, non-empty line, None if more input is needed."""
         return self._lines.popleft() if self._lines else None
 
     def drain(self) -> bytes:
-        """All that was fed and not taken; nothing is left."""
+        """Return all that was fed and not taken; nothing is left."""
         content = b"\n".join((*self._lines, b"".join(self._rest)))
         self._lines.clear()
         self._rest.clear()

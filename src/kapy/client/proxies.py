@@ -13,7 +13,7 @@ from kapy.kube.digits import has_only_digits, parse_integer
 
 
 def proxy_for(server: str, environ: Mapping[str, str]) -> str:
-    """The URL of the proxy for a server's URL, "" for none."""
+    """Return the URL of the proxy for a server's URL, "" for none."""
     url = urlsplit(server)
     scheme, host = url.scheme, url.hostname or ""
     result = environ.get(f"{scheme}_proxy") or environ.get(f"{scheme.upper()}_PROXY") or ""
@@ -40,7 +40,7 @@ def _is_this_machine(host: str) -> bool:
 
 
 def _matches(pattern: str, host: str, port: int) -> bool:
-    """Whether an entry of NO_PROXY matches a host."""
+    """Return whether an entry of NO_PROXY matches a host."""
     if pattern == "*":
         return True
     if "/" in pattern:

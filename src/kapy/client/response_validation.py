@@ -20,7 +20,7 @@ _MAX_DIGITS: Final = 20
 
 
 def invalid_answer(reason: str) -> ApiError:
-    """The error for an invalid answer."""
+    """Return the error for an invalid answer."""
     return error_of(502, {"message": f"the answer makes no sense: {reason}"})
 
 
@@ -42,7 +42,8 @@ def check_object(document: Any) -> None:
 
 
 def check_list(document: Document) -> Sequence[Document]:
-    """The objects of a list. Raises ServerError unless it is a list with a resourceVersion."""
+    """Return the objects of a list. Raises ServerError unless it is a list with a resourceVersion.
+    """
     items = document.get("items") or []
     if not isinstance(items, list):
         raise invalid_answer("items is no list")
@@ -60,6 +61,6 @@ def check_versioned(document: Any) -> None:
 
 
 def code_of(status: Document, otherwise: int = 500) -> int:
-    """The code in a Status, if it is a valid HTTP status."""
+    """Return the code in a Status, if it is a valid HTTP status."""
     code = status.get("code")
     return code if isinstance(code, int) and 400 <= code < 600 else otherwise

@@ -27,7 +27,7 @@ OLDEST_WITH_CLASSES: Final = MinimumVersion("v1.22.0", " with the feature gate C
 
 
 def version_problem(version_info: Document, needed: MinimumVersion) -> str:
-    """The reason for which a server's version is too old, "" if it is not.
+    """Return the reason for which a server's version is too old, "" if it is not.
 
     An unparsable version is not known to be too old; a pre-release counts as its release.
     """

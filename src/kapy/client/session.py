@@ -43,7 +43,7 @@ async def connect(
 
 
 def access(kubeconfig: str | Path, context: str, environ: Mapping[str, str]) -> Kubeconfig:
-    """The server and credential that `connect` uses. Raises KubeconfigError."""
+    """Return the server and credential that `connect` uses. Raises KubeconfigError."""
     named = kubeconfig or context or environ.get("KUBECONFIG")
     if not named and is_in_cluster(environ):
         return in_cluster(environ)

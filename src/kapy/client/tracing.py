@@ -34,5 +34,5 @@ class TracingTransport(Interceptor):
 
 
 def with_tracing(transport: Transport) -> Transport:
-    """The transport, with spans if tracing is enabled."""
+    """Return the transport, with spans if tracing is enabled."""
     return TracingTransport(transport) if is_on() else transport

@@ -19,7 +19,7 @@ class WriteLocks:
         self._locks: WeakValueDictionary[tuple[Resource, Key], asyncio.Lock] = WeakValueDictionary()
 
     def of(self, resource: Resource, key: Key) -> asyncio.Lock:
-        """The lock of one object."""
+        """Return the lock of one object."""
         lock = self._locks.get((resource, key))
         if lock is None:
             from asyncio import Lock  # commands that only read do not need asyncio

@@ -164,8 +164,9 @@ class ObjectApplier:
 
 
 def _rank(document: Document) -> int:
-    """The rank of an object. A token Secret comes after its ServiceAccount: servers delete one
-    whose account does not exist. (Upstream writes it before, and hopes to be faster.)"""
+    """Return the rank of an object. A token Secret comes after its ServiceAccount: servers delete
+    one whose account does not exist. (Upstream writes it before, and hopes to be faster.)
+    """
     if document["kind"] == "Secret" and document.get("type") == TOKEN_SECRET:
         return creation_rank("ServiceAccount") + 1
     return creation_rank(document["kind"])

@@ -13,7 +13,9 @@ MAX_CONCURRENT: Final = 16
 async def bounded_gather(
     works: Iterable[Callable[[], Awaitable[T]]], *, at_once: int = MAX_CONCURRENT
 ) -> list[T]:
-    """The results in the order of the calls. The first failure cancels the others and is raised."""
+    """Return the results in the order of the calls. The first failure cancels the others and is
+    raised.
+    """
     from asyncio import Semaphore, TaskGroup
 
     room = Semaphore(at_once)

@@ -10,7 +10,9 @@ from kapy.clusterctl.repository import repository_of
 
 
 async def contract_of(provider: Installed, config: Config) -> str:
-    """The contract of the installed version. Raises MetadataError, RepositoryError, ConfigError."""
+    """Return the contract of the installed version. Raises MetadataError, RepositoryError,
+    ConfigError.
+    """
     if provider.built_in:
         return CONTRACT
     repository = repository_of(config.provider(provider.name, provider.type), config)

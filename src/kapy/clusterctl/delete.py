@@ -198,7 +198,7 @@ async def _check_no_objects(
 
 
 async def _objects_of(client: Client, provider: Installed) -> str:
-    """The reason for which a provider's CRDs cannot be deleted, "" if there is none."""
+    """Return the reason for which a provider's CRDs cannot be deleted, "" if there is none."""
     selector = f"{CLUSTERCTL_LABEL}=,{PROVIDER_LABEL}={provider.label}"
     crds = (await retry(lambda: client.list(CRDS, labels=selector))).items
     counts = await bounded_gather(partial(_count, client, crd) for crd in crds)

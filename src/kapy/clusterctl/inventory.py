@@ -117,7 +117,7 @@ class Inventory:
         await wait_until_established(self._client, [DEFINITION["metadata"]["name"]])
 
     async def installed(self) -> list[Installed]:
-        """All providers, sorted by namespace and name; none without the CRD."""
+        """Return all providers, sorted by namespace and name; none without the CRD."""
         try:
             listed = await self._request(lambda: self._client.list(PROVIDERS))
         except NotFound:
@@ -169,7 +169,7 @@ class Inventory:
 
 
 def installed_of(document: Document) -> Installed:
-    """The provider of a Provider object. Raises InventoryError for an unknown type."""
+    """Return the provider of a Provider object. Raises InventoryError for an unknown type."""
     key = Key.of(document)
     try:
         of_type = ProviderType(document.get("type", ""))
@@ -192,12 +192,12 @@ def installed_of(document: Document) -> Installed:
 def find_installed(
     installed: Iterable[Installed], name: str, of_type: ProviderType
 ) -> list[Installed]:
-    """The instances of a provider."""
+    """Return the instances of a provider."""
     return [provider for provider in installed if (provider.name, provider.type) == (name, of_type)]
 
 
 def default_name(installed: Iterable[Installed], of_type: ProviderType) -> str:
-    """The name of the only provider of a type, "" if there is none or several."""
+    """Return the name of the only provider of a type, "" if there is none or several."""
     names = {provider.name for provider in installed if provider.type is of_type}
     return names.pop() if len(names) == 1 else ""
 
@@ -231,7 +231,7 @@ def check_single_instances(installed: Sequence[Installed]) -> None:
 
 
 def compatible(contract: str) -> tuple[str, ...]:
-    """The provider contracts that are compatible with a core provider of `contract`."""
+    """Return the provider contracts that are compatible with a core provider of `contract`."""
     return (CONTRACT, OLDER_CONTRACT) if contract == CONTRACT else (contract,)
 
 

@@ -43,7 +43,7 @@ class Holder:
 
 
 async def admin_kubeconfig(client: Client, cluster: Key) -> str:
-    """The kubeconfig of the cluster's Secret. Raises NoKubeconfig, BadSecret, ApiError."""
+    """Return the kubeconfig of the cluster's Secret. Raises NoKubeconfig, BadSecret, ApiError."""
     secret = await _secret(client, secret_key(cluster, KUBECONFIG))
     value = secret_value(secret, KUBECONFIG_VALUE)
     if value is None:
@@ -52,7 +52,7 @@ async def admin_kubeconfig(client: Client, cluster: Key) -> str:
 
 
 async def own_kubeconfig(client: Client, cluster: Key, holder: Holder, *, now: datetime) -> str:
-    """A kubeconfig with a new client certificate for `holder`, signed by the cluster's CA.
+    """Return a kubeconfig with a new client certificate for `holder`, signed by the cluster's CA.
 
     Raises NoKubeconfig if the CA's key is not stored in the management cluster, BadSecret,
     InvalidPem, ApiError.
@@ -78,7 +78,8 @@ async def own_kubeconfig(client: Client, cluster: Key, holder: Holder, *, now: d
 
 
 def may_be_hidden(text: str) -> bool:
-    """Whether a kubeconfig names a server on another computer, or in a network of this one."""
+    """Return whether a kubeconfig names a server on another computer, or in a network of this one.
+    """
     try:
         host = urlsplit(parse(text).server).hostname or ""
     except (KubeconfigError, ValueError):

@@ -46,7 +46,9 @@ class Labelled:
 
 
 async def components_in(client: Client, providers: Iterable[str]) -> list[Labelled]:
-    """All objects that belong to providers of these labels, in all namespaces. Raises ApiErrors."""
+    """Return all objects that belong to providers of these labels, in all namespaces. Raises
+    ApiErrors.
+    """
     selector = f"{CLUSTERCTL_LABEL}=,{PROVIDER_LABEL} in ({','.join(sorted(providers))})"
     return await labelled_objects(client, selector)
 
@@ -54,7 +56,7 @@ async def components_in(client: Client, providers: Iterable[str]) -> list[Labell
 async def labelled_objects(
     client: Client, selector: str, *, ignored: Collection[str] = ()
 ) -> list[Labelled]:
-    """All objects that match a label selector, except those of kinds that providers define.
+    """Return all objects that match a label selector, except those of kinds that providers define.
 
     ignored: further API groups to skip.
     """
@@ -83,7 +85,8 @@ async def _list(client: Client, resource: Resource, selector: str) -> list[Label
 
 
 async def _resources(client: Client) -> list[Resource]:
-    """The resources that can be listed and deleted, each in the server's preferred version."""
+    """Return the resources that can be listed and deleted, each in the server's preferred version.
+    """
     groups = (await retry(lambda: client.raw("GET", "/apis")))["groups"]
     versions = ["v1"] + [
         version

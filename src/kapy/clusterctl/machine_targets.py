@@ -16,7 +16,7 @@ class NoMachine(ClusterctlError):
 
 
 async def machine_target(client: Client, key: Key) -> MachineTarget:
-    """A Machine and its infrastructure object. Raises NoMachine, ApiError."""
+    """Return a Machine and its infrastructure object. Raises NoMachine, ApiError."""
     try:
         machine = await client.get(Machine.RESOURCE, key)
     except NotFound:
@@ -28,7 +28,7 @@ async def machine_target(client: Client, key: Key) -> MachineTarget:
 
 
 async def target_of(client: Client, machine: Document) -> MachineTarget:
-    """A Machine with its infrastructure object. Raises NoMachine, ApiError."""
+    """Return a Machine with its infrastructure object. Raises NoMachine, ApiError."""
     key = Key.of(machine)
     reference = (machine.get("spec") or {}).get("infrastructureRef") or {}
     group, kind = str(reference.get("apiGroup", "")), str(reference.get("kind", ""))

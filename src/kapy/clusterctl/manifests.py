@@ -17,7 +17,7 @@ class BadManifest(ClusterctlError):
 
 
 def objects_of(text: str, source: str) -> list[Document]:
-    """The objects of a file, with valid metadata. source: its name.
+    """Return the objects of a file, with valid metadata. source: its name.
 
     Empty documents are skipped. Raises BadManifest.
     """
@@ -31,7 +31,7 @@ def objects_of(text: str, source: str) -> list[Document]:
 
 
 def documents_of(text: str, source: str) -> list[Document]:
-    """The objects of a file, without checks of their content. Raises BadManifest."""
+    """Return the objects of a file, without checks of their content. Raises BadManifest."""
     try:
         values = yaml.load_all(text.encode("utf-8", "surrogateescape"), source)
     except yaml.YamlError as error:
@@ -66,5 +66,5 @@ def _shape_errors(document: Document) -> Iterator[tuple[str, str]]:
 
 
 def text_of(documents: Iterable[Document]) -> str:
-    """The objects as YAML text for printing; it ends with a newline."""
+    """Return the objects as YAML text for printing; it ends with a newline."""
     return yaml.dump_all(list(documents)) or "\n"

@@ -38,7 +38,7 @@ class Metadata:
     series: tuple[ReleaseSeries, ...]
 
     def series_of(self, version: str) -> ReleaseSeries:
-        """The series of a version. Raises MetadataError."""
+        """Return the series of a version. Raises MetadataError."""
         release = _release(version, self.label)
         for release_series in self.series:
             if (release_series.major, release_series.minor) == (release.major, release.minor):
@@ -50,7 +50,7 @@ class Metadata:
         )
 
     def newest(self, contract: str) -> ReleaseSeries | None:
-        """The newest series that supports a contract."""
+        """Return the newest series that supports a contract."""
         return max(
             (
                 release_series
@@ -62,7 +62,7 @@ class Metadata:
 
 
 async def read_metadata(repository: Repository, label: str, version: str) -> Metadata:
-    """The metadata of a provider version. Raises MetadataError."""
+    """Return the metadata of a provider version. Raises MetadataError."""
     try:
         content = await repository.file(version, METADATA)
     except RepositoryError as error:

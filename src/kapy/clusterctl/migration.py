@@ -65,7 +65,7 @@ async def _migrate(
 
 
 def storage_version(crd: Document) -> str:
-    """The version in which the CRD's objects are stored."""
+    """Return the version in which the CRD's objects are stored."""
     return str(next(version["name"] for version in crd["spec"]["versions"] if version["storage"]))
 
 

@@ -20,7 +20,7 @@ def no_progress(text: str, /, **values: str | Document) -> None:
 
 
 def of_provider(provider: Installed) -> Document:
-    """A provider as a value of a message."""
+    """Return a provider as a value of a message."""
     return {"name": provider.label, "namespace": provider.namespace}
 
 

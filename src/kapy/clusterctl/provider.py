@@ -63,7 +63,7 @@ class Provider:
 
 
 def manifest_label(name: str, provider_type: ProviderType) -> str:
-    """The name of a provider in labels, folders and the inventory."""
+    """Return the name of a provider in labels, folders and the inventory."""
     return name if provider_type is ProviderType.CORE else f"{provider_type.word}-{name}"
 
 
@@ -103,17 +103,17 @@ def parse_reference(text: str) -> Reference:
 
 
 def cluster_template(flavor: str = "") -> str:
-    """The file name of the cluster template of a flavour; by default, of the default one."""
+    """Return the file name of the cluster template of a flavour; by default, of the default one."""
     return f"cluster-template-{flavor}.yaml" if flavor else "cluster-template.yaml"
 
 
 def cluster_class(name: str) -> str:
-    """The file name of a ClusterClass."""
+    """Return the file name of a ClusterClass."""
     return f"clusterclass-{name}.yaml"
 
 
 async def text_of(repository: Repository, version: str, name: str, label: str) -> str:
-    """The text of a file; bytes that are not UTF-8 become surrogate escapes.
+    """Return the text of a file; bytes that are not UTF-8 become surrogate escapes.
 
     label: the provider's name in errors. Raises RepositoryError.
     """

@@ -18,7 +18,7 @@ PAUSES: Final = (0.25, 0.4, 0.65, 1.0, 1.7, 2.7, 4.3)
 
 
 async def retry(work: Callable[[], Awaitable[T]]) -> T:
-    """The result of `work`, with retries of transient failures. Raises its last error.
+    """Return the result of `work`, with retries of transient failures. Raises its last error.
 
     `work` must handle AlreadyExists if it creates an object: the answer to the first try may have
     been lost.

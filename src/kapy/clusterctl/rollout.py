@@ -49,8 +49,9 @@ Act = Callable[[Client, str, Target], Awaitable[None]]
 
 
 def targets(arguments: Sequence[str]) -> list[Target]:
-    """The objects named by `machinedeployment/NAME` and `kubeadmcontrolplane/NAME`. Raises
-    RolloutError."""
+    """Return the objects named by `machinedeployment/NAME` and `kubeadmcontrolplane/NAME`. Raises
+    RolloutError.
+    """
     if not arguments:
         raise RolloutError("required resource not specified")
     if not any("/" in argument for argument in arguments):
@@ -91,8 +92,9 @@ async def resume(client: Client, namespace: str, target: Target) -> None:
 
 
 def restart(now: datetime) -> Act:
-    """A call that replaces all Machines of the target. It raises RolloutError if the target is
-    paused or a restart is scheduled already, ApiError."""
+    """Return a call that replaces all Machines of the target. It raises RolloutError if the target
+    is paused or a restart is scheduled already, ApiError.
+    """
 
     async def act(client: Client, namespace: str, target: Target) -> None:
         document = await _read(client, namespace, target)

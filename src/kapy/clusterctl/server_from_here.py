@@ -28,7 +28,7 @@ Consoles = Callable[[Document], MachineConsole]
 
 
 async def usable_kubeconfig(client: Client, cluster: Key, text: str, consoles: Consoles) -> str:
-    """The kubeconfig with a server that is reached from here."""
+    """Return the kubeconfig with a server that is reached from here."""
     if not may_be_hidden(text):
         return text
     target = await any_machine(client, cluster)
@@ -36,7 +36,7 @@ async def usable_kubeconfig(client: Client, cluster: Key, text: str, consoles: C
 
 
 async def any_machine(client: Client, cluster: Key) -> MachineTarget | None:
-    """A machine of a cluster; None where none can be read."""
+    """Return a machine of a cluster; None where none can be read."""
     from kapy.api.machine import Machine
     from kapy.api.names import Label
     from kapy.clusterctl.machine_targets import target_of
@@ -52,7 +52,7 @@ async def any_machine(client: Client, cluster: Key) -> MachineTarget | None:
 
 
 async def with_server_from_here(text: str, target: MachineTarget, consoles: Consoles) -> str:
-    """The kubeconfig with the URL that the console of a machine knows."""
+    """Return the kubeconfig with the URL that the console of a machine knows."""
     server = parse(text).server
     try:
         async with asyncio.timeout(WITHIN), consoles(target.infra) as console:
@@ -63,8 +63,9 @@ async def with_server_from_here(text: str, target: MachineTarget, consoles: Cons
 
 
 def with_server(text: str, server: str, url: str) -> str:
-    """The kubeconfig with another URL of a server, whose certificate is still checked for the
-    name that it has."""
+    """Return the kubeconfig with another URL of a server, whose certificate is still checked for
+    the name that it has.
+    """
     document: Any = document_of(text)
     for entry in document.get("clusters") or ():
         cluster = entry.get("cluster") or {}

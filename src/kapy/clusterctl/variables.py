@@ -29,7 +29,7 @@ class MissingVariables(ClusterctlError):
 
 
 def variables_of(text: str) -> dict[str, str | None]:
-    """The default of each variable, sorted by name; None if it must be set.
+    """Return the default of each variable, sorted by name; None if it must be set.
 
     Raises BadSubstitution.
     """
@@ -38,7 +38,7 @@ def variables_of(text: str) -> dict[str, str | None]:
 
 
 def replace_variables(text: str, values: Values) -> str:
-    """The text with every variable replaced. Raises BadSubstitution and MissingVariables."""
+    """Return the text with every variable replaced. Raises BadSubstitution and MissingVariables."""
     nodes = parse(_without_spaces(text))
     needed = [name for name, default in defaults(nodes).items() if not default]
     missing = [name for name in needed if values.get(name) is None]

@@ -62,12 +62,12 @@ async def wait_until_deleted(
 
 
 def is_established(crd: Document | None) -> bool:
-    """Whether the API server serves the kind of a CRD."""
+    """Return whether the API server serves the kind of a CRD."""
     return crd is not None and has_condition(crd, "Established")
 
 
 def has_condition(document: Document, of_type: str) -> bool:
-    """Whether a condition of an object is True."""
+    """Return whether a condition of an object is True."""
     conditions = (document.get("status") or {}).get("conditions") or []
     return any(
         condition["type"] == of_type and condition["status"] == "True" for condition in conditions
@@ -77,8 +77,9 @@ def has_condition(document: Document, of_type: str) -> bool:
 async def _watch_once(
     client: Client, resource: Resource, key: Key, predicate: Done
 ) -> tuple[Document | None, bool]:
-    """The object, and whether it is in the expected state; returns at the latest when its watch
-    ends."""
+    """Return the object, and whether it is in the expected state; returns at the latest when its
+    watch ends.
+    """
     listed = await retry(
         lambda: client.list(resource, key.namespace, fields=f"metadata.name={key.name}")
     )

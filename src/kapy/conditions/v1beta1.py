@@ -267,7 +267,7 @@ def _copy_condition(condition: V1Beta1Condition, type_: str, time: str) -> V1Bet
 
 
 def _part(of: Model, name: str) -> Model:
-    """A new, empty part of a status."""
+    """Return a new, empty part of a status."""
     return _type_of_part(type(of), name)()
 
 

@@ -18,7 +18,7 @@ _OVER_TCP: Final = ("tcp://", "http://", "https://")
 
 
 def engine_address(environment: Mapping[str, str], home: Path) -> str | None:
-    """The engine's URL; None when a Docker context names it, which the library resolves.
+    """Return the engine's URL; None when a Docker context names it, which the library resolves.
 
     The order is that of the `docker` command: `DOCKER_HOST`, then the Docker context, then the
     sockets of Docker and Podman. `CONTAINER_HOST` is Podman's own variable. Raises

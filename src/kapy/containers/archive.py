@@ -26,7 +26,7 @@ class NoFile(Exception):
 
 
 def archive_of(files: Iterable[File]) -> bytes:
-    """A tar archive for the root directory of a container; root owns all files."""
+    """Return a tar archive for the root directory of a container; root owns all files."""
     result = io.BytesIO()
     with tarfile.open(fileobj=result, mode="w") as archive:
         for file in files:

@@ -49,11 +49,11 @@ class Tail:
             del self._kept[: -self._most]
 
     def content(self) -> bytes:
-        """The kept bytes of the output."""
+        """Return the kept bytes of the output."""
         return bytes(self._kept[-self._most :])
 
     def text(self) -> str:
-        """The kept output as text."""
+        """Return the kept output as text."""
         return self.content().decode(errors="replace")
 
 
@@ -90,7 +90,7 @@ async def run_command(
 
 
 async def exit_code_of(process: Exec, name: str) -> int:
-    """The exit code of a command whose outputs have ended. Raises EngineError."""
+    """Return the exit code of a command whose outputs have ended. Raises EngineError."""
     for _ in range(POLL_ATTEMPTS):
         result = await process.inspect()
         if not result["Running"]:

@@ -47,7 +47,7 @@ class Connection:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
-        """The engine that the environment names. Raises EngineUnreachable."""
+        """Return the engine that the environment names. Raises EngineUnreachable."""
         return cls(engine_address(os.environ if environment is None else environment, Path.home()))
 
     async def __aenter__(self) -> Self:
@@ -122,7 +122,7 @@ def _timeout() -> ClientTimeout:
 
 
 def stream_timeout() -> ClientTimeout:
-    """The timeout of a response of any length, which must not stall."""
+    """Return the timeout of a response of any length, which must not stall."""
     from aiohttp import ClientTimeout
 
     return ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=ANSWER_TIMEOUT)

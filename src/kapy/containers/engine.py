@@ -83,7 +83,8 @@ class Engine(Connection):
     async def containers(
         self, labels: Mapping[str, str] | None = None, *, name: str = ""
     ) -> Sequence[Container]:
-        """All containers with these labels ("" for any value), running or not, sorted by name.
+        """Return all containers with these labels ("" for any value), running or not, sorted by
+        name.
 
         name: a regular expression for the engine's name filter.
         """
@@ -97,7 +98,7 @@ class Engine(Connection):
         return sorted(containers, key=lambda item: item.name)
 
     async def container(self, name: str) -> Container | None:
-        """The container of that name or ID, None where there is none."""
+        """Return the container of that name or ID, None where there is none."""
         try:
             async with self.engine_call(f"look at container {name}") as library:
                 return container_of(await library.containers.container(name).show())
@@ -171,7 +172,7 @@ class Engine(Connection):
             await container.put_archive("/", content)  # type: ignore[no-untyped-call]
 
     async def read_file(self, name: str, path: str) -> bytes:
-        """A file of a container, running or not, of a size that fits into memory."""
+        """Return a file of a container, running or not, of a size that fits into memory."""
         content = bytearray()
         async with self.file(name, path) as pieces:
             async for piece in pieces:
@@ -201,7 +202,7 @@ class Engine(Connection):
         return self._follow(f"read {path} of container {name}", read)
 
     async def logs(self, name: str, *, lines: int = 200) -> str:
-        """The last lines of a container's output, up to 1 MiB."""
+        """Return the last lines of a container's output, up to 1 MiB."""
         tail = Tail(1 << 20)
         async with self.output(name, tail=lines) as pieces:
             async for piece in pieces:
@@ -300,7 +301,7 @@ class Engine(Connection):
         return await self.image(image) is not None
 
     async def image(self, image: str) -> Image | None:
-        """An image by its name, None if the engine does not have it."""
+        """Return an image by its name, None if the engine does not have it."""
         try:
             async with self.engine_call(f"look for image {image}") as library:
                 return image_of(await library.images.inspect(check_image_name(image)))
@@ -308,7 +309,7 @@ class Engine(Connection):
             return None
 
     async def file_of_image(self, image: str, path: str) -> bytes:
-        """A file of an image that the engine has."""
+        """Return a file of an image that the engine has."""
         name = f"kapy-reads-{secrets.token_hex(6)}"
         await self.create(name, {"Image": image})
         try:
@@ -378,7 +379,7 @@ class Engine(Connection):
     # Networks
 
     async def network(self, name: str) -> Network | None:
-        """The network of that name, None where there is none."""
+        """Return the network of that name, None where there is none."""
         try:
             return await self._network(name)
         except AmbiguousName:
@@ -410,7 +411,7 @@ class Engine(Connection):
                     await (await library.networks.get(item)).delete()
 
     async def _networks_of(self, name: str) -> Sequence[str]:
-        """The IDs of the networks of a name: those with containers first, then by ID."""
+        """Return the IDs of the networks of a name: those with containers first, then by ID."""
         result: list[tuple[int, str]] = []
         async with self.engine_call(f"look for networks {name}") as library:
             filters = {"name": [name]}

@@ -81,7 +81,7 @@ class AnswerTooLarge(Exception):
 
 
 def unreachable(address: str, error: BaseException) -> EngineUnreachable:
-    """The failure of a connection to the engine."""
+    """Return the failure of a connection to the engine."""
     reason = _root_cause(error)
     if isinstance(reason, PermissionError):
         return EngineUnreachable(
@@ -107,7 +107,7 @@ def unreachable(address: str, error: BaseException) -> EngineUnreachable:
 
 
 def bad_certificates(address: str, error: OSError) -> EngineUnreachable:
-    """An error about certificates for the engine that are missing or cannot be read."""
+    """Return an error about certificates for the engine that are missing or cannot be read."""
     return EngineUnreachable(
         f"the certificates for the container engine at {address} cannot be used "
         f"({quote(str(error))}): DOCKER_CERT_PATH has to name a folder with ca.pem, cert.pem and "
@@ -116,7 +116,7 @@ def bad_certificates(address: str, error: OSError) -> EngineUnreachable:
 
 
 def _root_cause(error: BaseException) -> BaseException:
-    """The operating system's error, beneath the layers of the library."""
+    """Return the operating system's error, beneath the layers of the library."""
     result = getattr(error, "os_error", None)
     if isinstance(result, BaseException):
         return result
@@ -193,7 +193,7 @@ def _other_error(failed: str, status: int, message: str) -> EngineError:
 
 
 def pull_failed(image: str, message: str) -> EngineError:
-    """A pull that the engine or the registry ended."""
+    """Return a pull that the engine or the registry ended."""
     said = quote(message)
     if _DISK.search(message):
         return request_error(f"pull image {image}", 500, message)

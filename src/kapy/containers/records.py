@@ -266,5 +266,7 @@ class File(NamedTuple):
 
 
 def volume_of(container: str) -> str:
-    """The volume of a container's `/var` on Podman, whose anonymous volumes allow no devices."""
+    """Return the volume of a container's `/var` on Podman, whose anonymous volumes allow no
+    devices.
+    """
     return f"{container}-var"

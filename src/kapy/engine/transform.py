@@ -81,7 +81,7 @@ _NAMED = ("manager", "operation", "subresource")
 
 @lru_cache(maxsize=1_000)
 def _entry_head(*values: str) -> Document:
-    """An entry without its fields; equal ones are one document."""
+    """Return an entry without its fields; equal ones are one document."""
     return {name: value for name, value in zip(_NAMED, values, strict=True) if value}
 
 

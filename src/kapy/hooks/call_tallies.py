@@ -39,7 +39,7 @@ class CallTally:
 
 
 async def call_tallies(client: Client) -> dict[tuple[str, str], CallTally]:
-    """The calls by host and hook; none if the client may not read the metrics of the server.
+    """Return the calls by host and hook; none if the client may not read the metrics of the server.
 
     Raises HookError if they cannot be read, Unreachable.
     """

@@ -57,7 +57,7 @@ class Catalog:
         return self._hooks.get((api_version, name))
 
     def versions(self, group_hook: str) -> list[AnyHook]:
-        """The versions of a hook, the oldest first."""
+        """Return the versions of a hook, the oldest first."""
         return [hook for hook in self if hook.group_hook == group_hook]
 
     def newest(self, hook: AnyHook) -> AnyHook:

@@ -43,7 +43,7 @@ class GoType:
     element: GoType | None = None
 
     def zero(self) -> Any:
-        """The JSON value of Go's zero value."""
+        """Return the JSON value of Go's zero value."""
         if self.form in (Form.BYTES, Form.RAW):
             return None
         return {} if self.form is Form.STRUCT else self.python()
@@ -142,7 +142,7 @@ def _is_nullable(hint: Any) -> bool:
 
 
 def _default(info: FieldInfo) -> Any:
-    """The default of a scalar."""
+    """Return the default of a scalar."""
     if bare_type(info.type) not in SCALARS:
         return None
     return info.default if info.default_factory is msgspec.NODEFAULT else info.default_factory()

@@ -46,7 +46,7 @@ class KapyError(Exception):
 
 
 def shorten(text: str) -> str:
-    """A text without the middle of a part that is too long for a message."""
+    """Return a text without the middle of a part that is too long for a message."""
     if len(text) <= MAX_MESSAGE:
         return text
     half = MAX_MESSAGE // 2
@@ -82,7 +82,7 @@ class ApiError(KapyError):
         self._status = status
 
     def status(self) -> Document:
-        """The `Status` document of this error, as a server sends it."""
+        """Return the `Status` document of this error, as a server sends it."""
         if self._status is not None:
             return self._status
         status: Document = {

@@ -125,12 +125,12 @@ class NodeAgent:
                 self._group = None
 
     def worker(self, namespace: str, name: str) -> PodWorker | None:
-        """The worker of a Pod, None if the Pod does not run here."""
+        """Return the worker of a Pod, None if the Pod does not run here."""
         key = Key(namespace, name)
         return next((item for item in self.workers.values() if item.key == key), None)
 
     def workload_of(self, pod: Document) -> str:
-        """The name of the Deployment, StatefulSet or other object that a Pod belongs to."""
+        """Return the name of the Deployment, StatefulSet or other object that a Pod belongs to."""
         for item in pod["metadata"].get("ownerReferences") or ():
             if not item.get("controller"):
                 continue
@@ -163,7 +163,7 @@ class NodeAgent:
         self._update(uid, change.new)
 
     def _uids(self) -> Set[str]:
-        """The UIDs of Pods that may have leftovers."""
+        """Return the UIDs of Pods that may have leftovers."""
         return {item["metadata"]["uid"] for item in self._pods.list()} | self.workers.keys()
 
     def _on_set(self, _: Change) -> None:
@@ -306,6 +306,6 @@ def _account(spec: Document) -> str:
 
 
 def _is_over(pod: Document) -> bool:
-    """Whether a Pod has finished and is not being deleted."""
+    """Return whether a Pod has finished and is not being deleted."""
     phase = (pod.get("status") or {}).get("phase")
     return phase in ("Succeeded", "Failed") and "deletionTimestamp" not in pod["metadata"]

@@ -89,7 +89,7 @@ class ContainerLoop:
             self._state.restarts += 1
 
     async def is_running(self) -> bool:
-        """Whether it runs, as an earlier agent has started it."""
+        """Return whether it runs, as an earlier agent has started it."""
         return await self._find() is not None
 
     async def _find(self) -> Running | None:

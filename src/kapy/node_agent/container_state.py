@@ -84,7 +84,7 @@ class ContainerState:
         self.changed()
 
     def status(self) -> Document:
-        """The container's entry in `containerStatuses`."""
+        """Return the container's entry in `containerStatuses`."""
         result: Document = {
             "name": self.name,
             "image": self.container.get("image", ""),

@@ -17,7 +17,7 @@ _REFERENCE: Final = re.compile(r"\$(?:\$|\(([^()]*)\))")
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:
-    """The text with the values of the variables that it refers to."""
+    """Return the text with the values of the variables that it refers to."""
 
     def replaced(match: re.Match[str]) -> str:
         name = match[1]
@@ -31,8 +31,8 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
 def environment_of(
     container: Document, sources: Sources, base: Mapping[str, str]
 ) -> dict[str, str]:
-    """The environment variables of a container. base: those that the agent sets; the container's
-    own win.
+    """Return the environment variables of a container. base: those that the agent sets; the
+    container's own win.
 
     Raises MissingSource.
     """
@@ -60,7 +60,7 @@ def _variables_from(source: Mapping[str, Any], sources: Sources) -> Mapping[str,
 def _value(
     entry: Mapping[str, Any], container: Document, sources: Sources, variables: Mapping[str, str]
 ) -> str | None:
-    """The value of a variable, None if it is optional and its source does not exist."""
+    """Return the value of a variable, None if it is optional and its source does not exist."""
     source = entry.get("valueFrom")
     if not source:
         return expand(str(entry.get("value") or ""), variables)

@@ -15,17 +15,17 @@ _ROOM: Final = 1 << 20
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether an operation failed because a disk, or a quota on it, is full."""
+    """Return whether an operation failed because a disk, or a quota on it, is full."""
     return isinstance(error, OSError) and error.errno in _FULL
 
 
 def full_disk(folder: Path) -> str:
-    """The sentence for a full disk that holds this folder."""
+    """Return the sentence for a full disk that holds this folder."""
     return f"the disk of {folder} is full; free some space on it"
 
 
 def disk_trouble(folder: Path) -> str:
-    """The sentence if the disk that holds this folder is full now, "" if it is not."""
+    """Return the sentence if the disk that holds this folder is full now, "" if it is not."""
     try:
         disk = os.statvfs(folder)
     except OSError:

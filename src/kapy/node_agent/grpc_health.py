@@ -29,7 +29,7 @@ class _Connection:
 
 
 async def is_serving(address: str, port: int, service: str) -> bool:
-    """Whether a service ("" for the whole server) reports SERVING. Raises OSError."""
+    """Return whether a service ("" for the whole server) reports SERVING. Raises OSError."""
     reader, writer = await asyncio.open_connection(address, port)
     client = GrpcClient(_Connection(reader, writer), f"{address}:{port}")
     try:

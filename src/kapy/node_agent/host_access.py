@@ -38,7 +38,7 @@ class Allowed(NamedTuple):
 
 
 def access_of(spec: Mapping[str, Any]) -> list[str]:
-    """The host access that a Pod specification requests, in words."""
+    """Return the host access that a Pod specification requests, in words."""
     return sorted(set(_access(spec)))
 
 
@@ -63,7 +63,7 @@ def _access(spec: Mapping[str, Any]) -> Iterator[str]:
 
 
 def read(folder: Path) -> Sequence[Allowed]:
-    """The host access that a plane allows. folder: the plane's. Raises BadHostAccess."""
+    """Return the host access that a plane allows. folder: the plane's. Raises BadHostAccess."""
     path = folder / NAME
     try:
         return msgspec.convert(decode_json(path.read_bytes()), list[Allowed])
@@ -93,7 +93,7 @@ def replace(folder: Path, allowed: Sequence[Allowed]) -> None:
 
 
 def refusal(folder: Path, pod: Document, workload: str) -> str:
-    """The reason for which a Pod does not get its requested access, "" if it does."""
+    """Return the reason for which a Pod does not get its requested access, "" if it does."""
     wanted = access_of(pod["spec"])
     if not wanted:
         return ""

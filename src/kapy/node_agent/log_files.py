@@ -22,7 +22,7 @@ _STEP: Final = 0.2
 
 
 def termination_message(path: Path) -> str:
-    """The last error in a log, else its last line, shortened; "" if it is empty."""
+    """Return the last error in a log, else its last line, shortened; "" if it is empty."""
     try:
         with path.open("rb") as file:
             file.seek(max(file.seek(0, os.SEEK_END) - _TAIL, 0))
@@ -32,7 +32,8 @@ def termination_message(path: Path) -> str:
 
 
 def termination_message_of(text: str) -> str:
-    """The last error in the end of a log, else its last line, shortened; "" if it is empty."""
+    """Return the last error in the end of a log, else its last line, shortened; "" if it is empty.
+    """
     lines = text.splitlines()
     line = next((item.strip() for item in reversed(lines) if _ERROR.search(item)), "")
     line = line or next((item.strip() for item in reversed(lines) if item.strip()), "")
@@ -72,7 +73,7 @@ async def read_log(
 
 
 def _start_of(handle: int, lines: int) -> int:
-    """The offset at which the last lines of a file begin."""
+    """Return the offset at which the last lines of a file begin."""
     size = os.fstat(handle).st_size
     at, result = size, 0
     while at > 0 and lines > 0:

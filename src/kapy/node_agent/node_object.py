@@ -17,7 +17,7 @@ _MAX_PODS: Final = 110
 
 
 def capacity() -> Mapping[str, str]:
-    """The capacity of this machine."""
+    """Return the capacity of this machine."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {
         "cpu": str(os.cpu_count() or 1),
@@ -27,7 +27,7 @@ def capacity() -> Mapping[str, str]:
 
 
 def node_object(name: str, address: str, folder: str, now: str) -> Document:
-    """The Node, with its status."""
+    """Return the Node, with its status."""
     system = platform.system().lower()
     machine = MACHINES.get(platform.machine(), platform.machine())
     labels = {

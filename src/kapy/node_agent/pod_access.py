@@ -107,7 +107,9 @@ class PodAccess:
         return attach
 
     def _state(self, namespace: str, pod: str, container: str) -> ContainerState | None:
-        """The requested container; None if this agent does not run the Pod. Raises BadRequest."""
+        """Return the requested container; None if this agent does not run the Pod. Raises
+        BadRequest.
+        """
         worker = self._worker(namespace, pod)
         return None if worker is None else _container(worker, pod, container)
 

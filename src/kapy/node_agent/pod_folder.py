@@ -30,13 +30,13 @@ class PodFolder:
         return self.path / "kubeconfig"
 
     def container(self, name: str) -> Path:
-        """The folder of a container; it is created if missing."""
+        """Return the folder of a container; it is created if missing."""
         result = self.path / name
         result.mkdir(mode=0o700, parents=True, exist_ok=True)
         return result
 
     def log(self, container: str, restarts: int) -> Path:
-        """The log file of a container's start with this number."""
+        """Return the log file of a container's start with this number."""
         return self.path / container / f"{restarts}.log"
 
     def forget_logs(self, container: str, restarts: int) -> None:

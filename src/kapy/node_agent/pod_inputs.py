@@ -51,7 +51,7 @@ class PodInputs:
             _write_private(self._folder, self._kubeconfig())
 
     def reason(self, error: Exception) -> str:
-        """The reason for which a refresh failed, in one sentence."""
+        """Return the reason for which a refresh failed, in one sentence."""
         if isinstance(error, MissingSource):
             return f"MountVolume.SetUp failed: {error}"
         if is_disk_full(error):
@@ -79,7 +79,7 @@ class PodInputs:
     async def configuration(
         self, state: ContainerState, runtime: Runtime, restarts: int
     ) -> ContainerConfig:
-        """The configuration of a container. Raises MissingSource, OSError, StartFailed."""
+        """Return the configuration of a container. Raises MissingSource, OSError, StartFailed."""
         name, container = state.name, state.container
         self._folder.forget_logs(name, restarts)
         server = await runtime.server(self.pod, state.set_waiting)
@@ -108,7 +108,7 @@ class PodInputs:
         )
 
     def _kubeconfig(self) -> bytes:
-        """A kubeconfig that refers to the token's file, which is renewed in place."""
+        """Return a kubeconfig that refers to the token's file, which is renewed in place."""
         account = self._volumes.account
         host, port = self._host.server
         url = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"

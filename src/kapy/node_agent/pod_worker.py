@@ -238,8 +238,9 @@ class PodWorker:
                 group.create_task(self._loop(state, runtime, policy).run())
 
     async def _is_initialized(self, runtime: Runtime) -> bool:
-        """Whether the first container runs, as an earlier agent has started it: then the init
-        containers had ended, and do not run again beside it."""
+        """Return whether the first container runs, as an earlier agent has started it: then the
+        init containers had ended, and do not run again beside it.
+        """
         first = self.containers[0]
         if not self.initial or not first.ran:
             return False
@@ -256,7 +257,7 @@ class PodWorker:
         )
 
     async def _admit(self) -> Runtime:
-        """The runtime of the Pod; waits until one accepts it."""
+        """Return the runtime of the Pod; waits until one accepts it."""
         wrong = unsupported_fields(self._pod)
         if wrong:
             self._reporter.wait(

@@ -15,7 +15,7 @@ RESET_AFTER: Final = 600.0
 
 
 def restarts(policy: Policy, code: int) -> bool:
-    """Whether the restart policy restarts a container after this exit code."""
+    """Return whether the restart policy restarts a container after this exit code."""
     return policy == "Always" or (policy == "OnFailure" and code != 0)
 
 

@@ -132,11 +132,11 @@ class Running(Protocol):
         ...
 
     def outdated(self) -> str:
-        """The reason to start it again (its program has changed), "" if there is none."""
+        """Return the reason to start it again (its program has changed), "" if there is none."""
         ...
 
     def trouble(self) -> str:
-        """The reason for which its health is unknown, in one sentence, "" for none."""
+        """Return the reason for which its health is unknown, in one sentence, "" for none."""
         ...
 
 
@@ -149,7 +149,9 @@ class Runtime(Protocol):
     def other_users(self) -> bool: ...
 
     async def refusal(self, pod: Document) -> str:
-        """The reason for which this runtime refuses a Pod, in one sentence; "" if it accepts it."""
+        """Return the reason for which this runtime refuses a Pod, in one sentence; "" if it accepts
+        it.
+        """
         ...
 
     async def server(self, pod: Document, report: Report) -> tuple[str, int] | None:
@@ -166,7 +168,8 @@ class Runtime(Protocol):
         ...
 
     async def find(self, config: ContainerConfig) -> Running | None:
-        """The container of an earlier start, if it still runs and matches its configuration."""
+        """Return the container of an earlier start, if it still runs and matches its configuration.
+        """
         ...
 
     def log(

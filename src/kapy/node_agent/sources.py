@@ -45,7 +45,7 @@ class Sources:
     allocatable: Mapping[str, str]
 
     def secret_data(self, name: str, *, optional: bool = False) -> dict[str, bytes] | None:
-        """The data of a Secret; None if it is optional and missing. Raises MissingSource."""
+        """Return the data of a Secret; None if it is optional and missing. Raises MissingSource."""
         result = self.secret(name)
         if result is None:
             _check_optional("secret", name, optional=optional)
@@ -53,7 +53,7 @@ class Sources:
         return {key: _decode(value) for key, value in (result.get("data") or {}).items()}
 
     def config_data(self, name: str, *, optional: bool = False) -> dict[str, bytes] | None:
-        """The data of a ConfigMap, as `secret_data`. Raises MissingSource."""
+        """Return the data of a ConfigMap, as `secret_data`. Raises MissingSource."""
         result = self.config_map(name)
         if result is None:
             _check_optional("configmap", name, optional=optional)
@@ -63,7 +63,7 @@ class Sources:
         return text | more
 
     def field(self, path: str) -> str:
-        """The value of a Pod field by its `fieldRef`. Raises MissingSource."""
+        """Return the value of a Pod field by its `fieldRef`. Raises MissingSource."""
         meta = self.pod["metadata"]
         status = self.pod.get("status") or {}
         spec = self.pod["spec"]
@@ -88,8 +88,9 @@ class Sources:
         return str(readers[path]())
 
     def resource(self, container: Document | None, reference: Mapping[str, Any]) -> str:
-        """A limit or request, as `resourceFieldRef` asks for it: of the container that it names,
-        else of this one. Raises MissingSource."""
+        """Return a limit or request, as `resourceFieldRef` asks for it: of the container that it
+        names, else of this one. Raises MissingSource.
+        """
         container, has_default = self._container(container, str(reference.get("containerName", "")))
         name = str(reference.get("resource", ""))
         match = _RESOURCE.fullmatch(name)

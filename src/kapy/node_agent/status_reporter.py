@@ -63,7 +63,7 @@ class StatusReporter:
         return (*self.initial, *self.containers)
 
     def state(self, name: str) -> ContainerState:
-        """The state of the container of this name."""
+        """Return the state of the container of this name."""
         return next(item for item in self.states if item.name == name)
 
     def wait(self, reason: str, message: str) -> None:
@@ -113,7 +113,7 @@ class StatusReporter:
         )
 
     def _untold_ports(self) -> str:
-        """The ports of the containers that the Pod's annotation does not list yet."""
+        """Return the ports of the containers that the Pod's annotation does not list yet."""
         ports = _ports_of(self.containers)
         annotation = (self.pod["metadata"].get("annotations") or {}).get(PORTS, "")
         return "" if ports == annotation else ports
@@ -129,7 +129,9 @@ class StatusReporter:
 
 
 def _ports_of(containers: Sequence[ContainerState]) -> str:
-    """The actual ports of the containers as the annotation's text, "" if all are as declared."""
+    """Return the actual ports of the containers as the annotation's text, "" if all are as
+    declared.
+    """
     result: dict[str, int] = {}
     for item in containers:
         if item.running is not None:

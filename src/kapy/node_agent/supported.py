@@ -40,7 +40,7 @@ _PROJECTED: Final = frozenset(("secret", "configMap", "downwardAPI", "serviceAcc
 
 
 def unsupported_fields(pod: Document) -> list[str]:
-    """The paths of the fields of a Pod that the agent does not support."""
+    """Return the paths of the fields of a Pod that the agent does not support."""
     return list(_unsupported_paths(pod["spec"]))
 
 

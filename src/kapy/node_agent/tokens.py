@@ -40,7 +40,7 @@ class Tokens:
         """The tokens that the containers can read: a full disk may keep new ones from them."""
 
     def current(self, audience: str, seconds: int) -> str:
-        """The token for an audience. Raises MissingSource before it is issued."""
+        """Return the token for an audience. Raises MissingSource before it is issued."""
         result = self._issued.get((audience, seconds))
         if result is None:
             raise MissingSource("its ServiceAccount token is not issued yet")

@@ -122,7 +122,7 @@ class Volumes:
             yield _path(item["path"]), Content(value.encode(), item.get("mode") or mode)
 
     def mounts(self, container: Document) -> list[Mount]:
-        """The mounts of a container."""
+        """Return the mounts of a container."""
         result = list(self._mounts(container.get("volumeMounts") or ()))
         account = self.account
         if account is not None and all(item.path != TOKEN_FOLDER for item in result):
@@ -171,7 +171,7 @@ def _metadata(path: str, sources: Sources) -> str:
 
 
 def _path(text: str) -> str:
-    """A relative path that must not leave its folder. Raises MissingSource."""
+    """Return a relative path that must not leave its folder. Raises MissingSource."""
     path = PurePosixPath(text)
     if path.is_absolute() or ".." in path.parts or not path.parts or text.startswith(".."):
         raise MissingSource(f"the path {text!r} leads out of its volume")

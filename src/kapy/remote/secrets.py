@@ -99,7 +99,7 @@ def cluster_secret(
     data: Mapping[str, bytes],
     owner: OwnerReference | None = None,
 ) -> Document:
-    """A Secret of the cluster, ready to be created."""
+    """Return a Secret of the cluster, ready to be created."""
     metadata: Document = {
         "name": name,
         "namespace": cluster.namespace,
@@ -119,7 +119,7 @@ def cluster_secret(
 def certificate_secret(
     cluster: Key, purpose: str, pair: KeyPair, owner: OwnerReference | None = None
 ) -> Document:
-    """The Secret that keeps a certificate and its key."""
+    """Return the Secret that keeps a certificate and its key."""
     data = {CERTIFICATE: pair.certificate, PRIVATE_KEY: pair.key}
     return cluster_secret(secret_name(cluster.name, purpose), cluster, data, owner)
 

@@ -41,7 +41,7 @@ class Usage:
             self.namespaces = runtime.cache.informer(NAMESPACES)
 
     def secret_of(self, identity: Document) -> Key | None:
-        """The Secret of an identity."""
+        """Return the Secret of an identity."""
         return secret_of_identity(identity, self._default)
 
     def key_referenced_by(self, infra: Document) -> Key | None:

@@ -42,7 +42,7 @@ def cached_owner(informer: Informer[O], metadata: ObjectMeta, kind: type[O]) -> 
 
 
 def machine_key(metadata: ObjectMeta) -> Key | None:
-    """The Machine that owns the object, None when no reference is set (yet)."""
+    """Return the Machine that owns the object, None when no reference is set (yet)."""
     reference = owner_of_kind(metadata, Machine)
     return None if reference is None else Key(metadata.namespace, reference.name)
 
@@ -59,19 +59,19 @@ def machine_of(document: Document) -> Key | None:
 
 
 def pool_key(metadata: ObjectMeta) -> Key | None:
-    """The MachinePool that owns the object, None when no reference is set (yet)."""
+    """Return the MachinePool that owns the object, None when no reference is set (yet)."""
     reference = owner_of_kind(metadata, MachinePool)
     return None if reference is None else Key(metadata.namespace, reference.name)
 
 
 def cluster_key(metadata: ObjectMeta) -> Key | None:
-    """The Cluster that owns the object, None when no reference is set (yet)."""
+    """Return the Cluster that owns the object, None when no reference is set (yet)."""
     reference = owner_of_kind(metadata, Cluster)
     return None if reference is None else Key(metadata.namespace, reference.name)
 
 
 def labelled_cluster(metadata: ObjectMeta) -> Key | None:
-    """The Cluster that the object's label names."""
+    """Return the Cluster that the object's label names."""
     name = metadata.labels.get(Label.CLUSTER_NAME)
     return Key(metadata.namespace, name) if name else None
 

@@ -24,7 +24,7 @@ IGNORED_ANNOTATIONS: Final = (LAST_APPLIED, Annotation.CONVERSION_DATA)
 
 
 def cluster_builtins(cluster: Cluster) -> Document:
-    """The builtin values that are the same for every template of a cluster."""
+    """Return the builtin values that are the same for every template of a cluster."""
     topology = cluster.spec.topology
     network = cluster.spec.cluster_network
     builtins = _without_empty(
@@ -52,7 +52,7 @@ def cluster_builtins(cluster: Cluster) -> Document:
 def control_plane_builtins(
     topology: ControlPlaneTopology, control_plane: Document, machine_template: Document | None
 ) -> Document:
-    """The builtin values for templates of the control plane and its machines.
+    """Return the builtin values for templates of the control plane and its machines.
 
     Raises ContractError if the control plane has no version, or has no replicas although the
     topology sets them.
@@ -78,7 +78,7 @@ def machine_deployment_builtins(
     bootstrap: Document | None,
     infrastructure: Document | None,
 ) -> Document:
-    """The builtin values for templates of a MachineDeployment."""
+    """Return the builtin values for templates of a MachineDeployment."""
     return {"machineDeployment": _worker_builtins(topology, deployment, bootstrap, infrastructure)}
 
 
@@ -88,7 +88,7 @@ def machine_pool_builtins(
     bootstrap: Document | None,
     infrastructure: Document | None,
 ) -> Document:
-    """The builtin values for templates of a MachinePool."""
+    """Return the builtin values for templates of a MachinePool."""
     return {"machinePool": _worker_builtins(topology, pool, bootstrap, infrastructure)}
 
 
@@ -126,7 +126,7 @@ def merge(base: Document, other: Document) -> Document:
 
 
 def visible_annotations(annotations: Mapping[str, str]) -> dict[str, str]:
-    """The annotations that patches can see."""
+    """Return the annotations that patches can see."""
     return {key: value for key, value in annotations.items() if key not in IGNORED_ANNOTATIONS}
 
 
@@ -143,7 +143,7 @@ def _ranges(ranges: NetworkRanges | None) -> list[str]:
 
 
 def _without_empty(**fields: Any) -> Document:
-    """The fields with a value; an empty `metadata` is kept."""
+    """Return the fields with a value; an empty `metadata` is kept."""
     return {
         key: value for key, value in fields.items() if value or (key == "metadata" and value == {})
     }

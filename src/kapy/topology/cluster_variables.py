@@ -43,7 +43,9 @@ class _Place(NamedTuple):
 
 
 def is_reconciled(cluster_class: ClusterClass) -> bool:
-    """Whether the status of the class, including its variables, matches its current generation."""
+    """Return whether the status of the class, including its variables, matches its current
+    generation.
+    """
     status, conditions = cluster_class.status, cluster_class.status.conditions
     ready = ConditionType.VARIABLES_READY
     if status.observed_generation != cluster_class.metadata.generation:
@@ -54,8 +56,9 @@ def is_reconciled(cluster_class: ClusterClass) -> bool:
 def with_variables(
     cluster: Document, old: Document | None, cluster_class: ClusterClass
 ) -> tuple[Document, list[FieldError]]:
-    """The Cluster with defaulted variables (the same object if nothing changes), and the errors in
-    its variables. Raises InvalidTopologyShape."""
+    """Return the Cluster with defaulted variables (the same object if nothing changes), and the
+    errors in its variables. Raises InvalidTopologyShape.
+    """
     with allowance():
         return _with_variables(cluster, old, cluster_class)
 
@@ -111,7 +114,8 @@ def _values(topology: Document, parts: Sequence[str | int]) -> list[ClusterVaria
 
 
 def _members(node: Any, parts: Sequence[str | int]) -> list[Document]:
-    """The objects in a list at a location. A null item counts as an empty object, as in Go."""
+    """Return the objects in a list at a location. A null item counts as an empty object, as in Go.
+    """
     result = _value_at(node, parts)
     if result is None:
         return []
@@ -134,7 +138,7 @@ def _value_at(node: Any, parts: Sequence[str | int]) -> Any:
 
 
 def _with_value(node: Any, parts: Sequence[str | int], value: Any) -> Any:
-    """A copy of a document with a value set at a location."""
+    """Return a copy of a document with a value set at a location."""
     if not parts:
         return value
     first, *rest = parts

@@ -32,7 +32,7 @@ class VariableDiscovery(Protocol):
     async def discover_variables(
         self, cluster_class: ClusterClass, patch: ExternalPatchDefinition
     ) -> Sequence[ClusterClassVariable]:
-        """The variables that an external patch defines. Raises KapyError."""
+        """Return the variables that an external patch defines. Raises KapyError."""
         ...
 
 
@@ -40,7 +40,7 @@ def status_variables(
     inline: Sequence[ClusterClassVariable],
     discovered: Mapping[str, Sequence[ClusterClassVariable]],
 ) -> list[ClusterClassStatusVariable]:
-    """All variables by name, each with its definitions and whether these conflict.
+    """Return all variables by name, each with its definitions and whether these conflict.
 
     discovered: variables by patch name, in the order of the class.
     """
@@ -66,14 +66,14 @@ def status_variables(
 
 
 def _comparable(definition: ClusterClassStatusVariableDefinition) -> Any:
-    """A definition in a comparable form, without its origin."""
+    """Return a definition in a comparable form, without its origin."""
     result = encode(definition)
     result.pop("from", None)
     return _without_false(result)
 
 
 def _without_false(node: Any) -> Any:
-    """A schema without switches that are false, because false and absent mean the same."""
+    """Return a schema without switches that are false, because false and absent mean the same."""
     if isinstance(node, dict):
         return {
             key: _without_false(value)

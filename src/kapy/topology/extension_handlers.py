@@ -8,7 +8,7 @@ from kapy.kube import Document
 
 
 def registered_handlers(config: Document | None) -> Any:
-    """The spec and handlers of an ExtensionConfig; None if it is deleted or being deleted.
+    """Return the spec and handlers of an ExtensionConfig; None if it is deleted or being deleted.
 
     When this value changes, callers that wait for an extension, or that used its answer, must
     reconcile again.

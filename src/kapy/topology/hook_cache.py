@@ -54,7 +54,7 @@ class HookCache:
         self._answers.keep((uid, hook), cache_inputs, answer.retry_after)
 
     def answer(self, uid: str, hook: Hook, about: CacheInputs) -> Answer | None:
-        """The cached answer that is still valid, with the remaining seconds."""
+        """Return the cached answer that is still valid, with the remaining seconds."""
         entry = self._answers.get((uid, hook))
         if entry is None or entry.value.about.facts != about.facts:
             return None
@@ -77,7 +77,7 @@ class HookCache:
         self._plans.keep(key, plans, PLAN_SECONDS)
 
     def plan(self, key: PlanKey) -> UpgradePlans | None:
-        """The cached plan that is still valid."""
+        """Return the cached plan that is still valid."""
         entry = self._plans.get(key)
         return entry and entry.value
 

@@ -60,7 +60,9 @@ class HookCalls:
         return self._hooks is not None
 
     def is_pending(self, hook: Hook) -> bool:
-        """Whether a hook is pending: its operation has begun and the hook must still be called."""
+        """Return whether a hook is pending: its operation has begun and the hook must still be
+        called.
+        """
         return hook in self._owed
 
     @property
@@ -83,7 +85,9 @@ class HookCalls:
             await self._write(",".join(sorted(after)))
 
     def is_blocked_by(self, *hooks: Hook) -> bool:
-        """Whether one of these hooks answered in this reconcile that the operation must wait."""
+        """Return whether one of these hooks answered in this reconcile that the operation must
+        wait.
+        """
         return any(hook in self.answers and self.answers[hook].retry_after for hook in hooks)
 
     @property
@@ -95,7 +99,9 @@ class HookCalls:
         )
 
     def blocking_message(self, action: str) -> str:
-        """A sentence with the hooks that block the action and their messages; "" if none does."""
+        """Return a sentence with the hooks that block the action and their messages; "" if none
+        does.
+        """
         result = [
             f"{hook}: {answer.message}" if answer.message else str(hook)
             for hook, answer in self.answers.items()
@@ -224,8 +230,9 @@ class HookCalls:
     async def upgrade_plan(
         self, extension: str, control_plane: str, workers: str, target: str
     ) -> UpgradePlans:
-        """The intermediate versions that a runtime extension plans for an upgrade. Raises
-        HookError."""
+        """Return the intermediate versions that a runtime extension plans for an upgrade. Raises
+        HookError.
+        """
         if self._hooks is None:
             raise HookError(
                 f'can not use GenerateUpgradePlan extension "{extension}" if RuntimeSDK feature '
@@ -277,7 +284,8 @@ def _pending_hooks(cluster: Cluster) -> frozenset[str]:
 
 
 def _foreign_annotations(annotations: Mapping[str, str]) -> Mapping[str, str]:
-    """The annotations of users and other products, without those of Cluster API and kubectl."""
+    """Return the annotations of users and other products, without those of Cluster API and kubectl.
+    """
     return {
         name: value
         for name, value in annotations.items()
@@ -286,7 +294,7 @@ def _foreign_annotations(annotations: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _blocking_annotations_message(cluster: Cluster) -> str:
-    """A sentence with the annotations that block an upgrade; "" if none does."""
+    """Return a sentence with the annotations that block an upgrade; "" if none does."""
     prefix = Annotation.BEFORE_CLUSTER_UPGRADE_HOOK_PREFIX
     held = sorted(
         annotation for annotation in cluster.metadata.annotations if annotation.startswith(prefix)

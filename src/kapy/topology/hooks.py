@@ -124,8 +124,9 @@ class LifecycleHooks(Protocol):
 
 
 def hook_view(cluster: Cluster) -> Cluster:
-    """The Cluster in the form that extensions receive: without status and without the annotations
-    that other programs keep for themselves."""
+    """Return the Cluster in the form that extensions receive: without status and without the
+    annotations that other programs keep for themselves.
+    """
     metadata = msgspec.structs.replace(
         cluster.metadata,
         annotations={

@@ -22,24 +22,27 @@ CLUSTER_NAMES: Final = "{{ .cluster.name }}-{{ .random }}"
 
 
 def worker_names(key: str) -> str:
-    """The default naming template of worker groups. key: the name of the group's kind in
-    templates."""
+    """Return the default naming template of worker groups. key: the name of the group's kind in
+    templates.
+    """
     return f"{{{{ .cluster.name }}}}-{{{{ .{key}.topologyName }}}}-{{{{ .random }}}}"
 
 
 def worker_prefix(cluster: str, topology: str) -> str:
-    """The name prefix of templates and objects of a worker group. topology: the group's topology
-    name."""
+    """Return the name prefix of templates and objects of a worker group. topology: the group's
+    topology name.
+    """
     return f"{cluster}-{topology}-"
 
 
 def control_plane_prefix(cluster: str) -> str:
-    """The name prefix of the control plane's machine template."""
+    """Return the name prefix of the control plane's machine template."""
     return f"{cluster}-"
 
 
 def shim_name(cluster: str) -> str:
-    """The name of the Secret that owns new objects of a Cluster until the Cluster owns them."""
+    """Return the name of the Secret that owns new objects of a Cluster until the Cluster owns them.
+    """
     return f"{cluster}-shim"
 
 
@@ -52,7 +55,7 @@ def prefixed_name(prefix: str, cluster: Cluster, *slot: str) -> str:
 def class_name(
     template: str, cluster: Cluster, *slot: str, variables: Mapping[str, Any] | None = None
 ) -> str:
-    """A name from a naming template of the class. variables: template variables besides the
+    """Return a name from a naming template of the class. variables: template variables besides the
     cluster.
 
     Raises BadNameTemplate.
@@ -63,7 +66,7 @@ def class_name(
 
 
 def next_name(prefix: str, cluster: Cluster, current: str, template: Document) -> str:
-    """The name of a template that replaces another one because the spec has changed.
+    """Return the name of a template that replaces another one because the spec has changed.
 
     current: the name of the replaced template. A spec that is restored later gets a new name, too.
     """

@@ -142,7 +142,7 @@ def _upgrading_condition(result: ReconcileResult) -> ConditionPair:
 
 
 def _control_plane_target(result: ReconcileResult) -> tuple[str, str]:
-    """The kind of the control plane and the version that it should have now."""
+    """Return the kind of the control plane and the version that it should have now."""
     document = result.desired.control_plane.object if result.desired else None
     if document is None:
         return "ControlPlane", ""

@@ -22,8 +22,9 @@ class BadUpgradePlan(KapyError):
 
 
 def one_minor_plan(desired: str, control_plane: str) -> list[str]:
-    """The control plane's plan if the available versions are unknown: the target version, which may
-    be at most one minor version ahead."""
+    """Return the control plane's plan if the available versions are unknown: the target version,
+    which may be at most one minor version ahead.
+    """
     wanted = _parse(desired, "failed to parse desired version")
     current = _parse(control_plane, "failed to parse current ControlPlane version")
     if str(current) == str(wanted):
@@ -34,8 +35,9 @@ def one_minor_plan(desired: str, control_plane: str) -> list[str]:
 
 
 def class_versions_plan(versions: Sequence[str], desired: str, control_plane: str) -> list[str]:
-    """The control plane's plan from the versions of a ClusterClass (oldest first): the last patch
-    version of each minor version, up to the target version."""
+    """Return the control plane's plan from the versions of a ClusterClass (oldest first): the last
+    patch version of each minor version, up to the target version.
+    """
     wanted = _parse(desired, "failed to parse desired version")
     current = _parse(control_plane, "failed to parse current ControlPlane version")
     if str(current) == str(wanted):
@@ -54,7 +56,9 @@ def class_versions_plan(versions: Sequence[str], desired: str, control_plane: st
 
 
 def _last_of_minors(ahead: Mapping[str, Version], minor: int, *, same: bool) -> list[str]:
-    """The last version of each minor version. same: the upgrade stays within one minor version."""
+    """Return the last version of each minor version. same: the upgrade stays within one minor
+    version.
+    """
     plan = list(ahead)[:1] if same else []
     for text, version in ahead.items():
         if version.minor > minor:

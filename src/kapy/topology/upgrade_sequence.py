@@ -68,7 +68,9 @@ async def _plan(
 async def _plans(
     blueprint: Blueprint, upgrades: UpgradeTracker, calls: HookCalls, control_plane: str
 ) -> UpgradePlans:
-    """The intermediate versions from a runtime extension, else from the class, else by default."""
+    """Return the intermediate versions from a runtime extension, else from the class, else by
+    default.
+    """
     spec, target = blueprint.cluster_class.spec, blueprint.topology.version
     if extension := spec.upgrade.external.generate_upgrade_plan_extension:
         return await calls.upgrade_plan(extension, control_plane, upgrades.oldest_workers, target)

@@ -88,7 +88,7 @@ class UpgradeTracker:
 
     @classmethod
     def of(cls, cluster: Cluster) -> UpgradeTracker:
-        """A tracker for a Cluster, with only the allowed concurrency set."""
+        """Return a tracker for a Cluster, with only the allowed concurrency set."""
         max_bytes = _concurrency(cluster)
         return cls(
             machine_deployments=WorkersUpgrade(concurrency=max_bytes),
@@ -111,7 +111,8 @@ class UpgradeTracker:
 
 
 def _concurrency(cluster: Cluster) -> int:
-    """The upgrade concurrency of the annotation. Admission accepts positive numbers only; any other
-    value counts as 1."""
+    """Return the upgrade concurrency of the annotation. Admission accepts positive numbers only;
+    any other value counts as 1.
+    """
     annotation = cluster.metadata.annotations.get(Annotation.TOPOLOGY_UPGRADE_CONCURRENCY, "")
     return max(1, parse_digits(annotation) or 1)

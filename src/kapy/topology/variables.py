@@ -36,7 +36,7 @@ def default_variables(
     *,
     create: bool,
 ) -> tuple[list[ClusterVariable], list[FieldError]]:
-    """The values with defaults, existing ones first and in their order; or the errors.
+    """Return the values with defaults, existing ones first and in their order; or the errors.
 
     create: add variables that have a default but no value.
     """
@@ -99,7 +99,7 @@ def variable_value_errors(
 def value_errors(
     variable: ClusterVariable, old: Any, schema: JSONSchemaProps, path: str
 ) -> list[FieldError]:
-    """The errors in one value. old: its previous value, or ABSENT."""
+    """Return the errors in one value. old: its previous value, or ABSENT."""
     checked = _compiled_schema(schema)
     value, where, text = fit_integers(variable.value), f"{path}.value", text_of(variable.value)
     if errors := checked.shape_errors(value, where):
@@ -122,7 +122,7 @@ def value_errors(
 
 
 def text_of(value: Any) -> str:
-    """A value as error messages quote it."""
+    """Return a value as error messages quote it."""
     return "" if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -143,7 +143,9 @@ def _undefined_error(variable: ClusterVariable, path: str) -> FieldError:
 def _definitions(
     variables: Sequence[ClusterClassStatusVariable], path: str
 ) -> tuple[Definitions, list[FieldError]]:
-    """The definition of each variable, and an error for each variable with none or with several."""
+    """Return the definition of each variable, and an error for each variable with none or with
+    several.
+    """
     problems = []
     for variable in variables:
         name = go_quoted(variable.name)

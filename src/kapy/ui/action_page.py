@@ -21,7 +21,7 @@ MOST_OFFERED: Final = 300
 
 
 async def allowed_actions(context: PageContext, objects: ClusterObjects) -> list[Action]:
-    """The actions that the session asks for and the rights of the viewer allow."""
+    """Return the actions that the session asks for and the rights of the viewer allow."""
     if not context.session.allow_actions:
         return []
     actions = actions_of(objects, context.now)[:MOST_OFFERED]
@@ -100,7 +100,7 @@ def _number(action: Action, text: str) -> int | None:
 
 
 def _planned_object(action: Action, number: int | None) -> Document:
-    """The object after the action, without fields that the server sets."""
+    """Return the object after the action, without fields that the server sets."""
     document: Document = action.document
     if not action.is_deletion:
         document = apply_merge_patch(document, action.patch_for(number))

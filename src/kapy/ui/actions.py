@@ -52,12 +52,12 @@ class Action:
         return Right(verb, self.resource, *self.key)
 
     def patch_for(self, number: int | None) -> Document:
-        """The merge patch; a list that it changes is replaced as a whole."""
+        """Return the merge patch; a list that it changes is replaced as a whole."""
         patch: Document = self.patch(number) if callable(self.patch) else self.patch
         return patch
 
     def command(self, number: int | None, flags: str) -> str:
-        """The kubectl command with the same effect."""
+        """Return the kubectl command with the same effect."""
         key, kind = self.key, f"{self.resource.plural}.{self.resource.group}"
         place = [kind, key.name, "-n", key.namespace]
         if self.is_deletion:
@@ -134,7 +134,8 @@ def _with_replicas(number: int) -> Document:
 
 
 def _scalable_owners(objects: ClusterObjects) -> list[tuple[Resource, Document]]:
-    """The owners of Machines: the control plane, if it is ours, and the MachineDeployments."""
+    """Return the owners of Machines: the control plane, if it is ours, and the MachineDeployments.
+    """
     owners = [(MACHINE_DEPLOYMENTS, deployment) for deployment in objects.deployments]
     control_plane = objects.control_plane
     if control_plane is not None and control_plane["kind"] == CONTROL_PLANES.kind:

@@ -68,7 +68,7 @@ class LinkRequest(msgspec.Struct, rename="camel"):
 
 
 def _status_of(error: Exception, path: str) -> tuple[int, str]:
-    """The HTTP status and the message about a failure of a page."""
+    """Return the HTTP status and the message about a failure of a page."""
     match error:
         case WebError():
             return error.status, str(error)

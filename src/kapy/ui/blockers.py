@@ -45,7 +45,7 @@ def blockers_of(objects: ClusterObjects, calls: Sequence[HookCall]) -> list[Bloc
 
 
 def pending_hooks_of(cluster: Document) -> list[str]:
-    """The hooks that must still be called after their operation."""
+    """Return the hooks that must still be called after their operation."""
     listed = str(annotations_of(cluster).get(Annotation.PENDING_HOOKS) or "")
     return sorted(filter(None, listed.split(",")))
 
@@ -86,5 +86,5 @@ def _annotations(objects: ClusterObjects) -> Iterator[Blocker]:
 
 
 def deferrals_of(group: Document) -> list[str]:
-    """The annotations that defer the upgrade of a worker group."""
+    """Return the annotations that defer the upgrade of a worker group."""
     return [name for name in _DEFERRALS if name in annotations_of(group)]

@@ -49,7 +49,7 @@ class _Slot(NamedTuple):
 
 
 def variables_of(cluster: Document) -> list[Variable]:
-    """The variables of a Cluster with their values."""
+    """Return the variables of a Cluster with their values."""
     topology = part(cluster, "spec", "topology")
     variables = [("", variable) for variable in topology.get("variables") or ()]
     parts = [("control plane", part(topology, "controlPlane"))]
@@ -71,7 +71,7 @@ def _value(variable: Document) -> str:
 
 
 def templates_of(cluster_class: Document) -> list[TemplateUse]:
-    """The templates of a ClusterClass with the patches that select them."""
+    """Return the templates of a ClusterClass with the patches that select them."""
     spec = part(cluster_class, "spec")
     uses = []
     for slot in _slots(spec):

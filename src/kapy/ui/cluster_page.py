@@ -108,7 +108,7 @@ def _cluster_values(
 
 
 def _yaml_of(document: Document) -> dict[str, str]:
-    """The YAML of a page with the managed fields apart."""
+    """Return the YAML of a page with the managed fields apart."""
     managed_fields = document["metadata"].get("managedFields") or []
     yaml = _dump(without_managed_fields(document))
     return {"yaml": yaml, "managed_fields": _dump(managed_fields)}
@@ -179,13 +179,13 @@ def object_url(document: Document) -> str:
 
 
 def kubeconfig_command(key: Key, flags: str) -> str:
-    """The command that prints the kubeconfig of a cluster."""
+    """Return the command that prints the kubeconfig of a cluster."""
     words = ["kapy", "get", "kubeconfig", key.name, "-n", key.namespace]
     return f"{shlex.join(words)}{flags} > {shlex.quote(f'{key.name}.kubeconfig')}"
 
 
 def _cluster_url(document: Document) -> str:
-    """The page of the cluster that an object belongs to, "" for none."""
+    """Return the page of the cluster that an object belongs to, "" for none."""
     label = text_at(document, "metadata", "labels", NAME_LABEL)
     name = name_of(document) if document["kind"] == "Cluster" else label
     namespace = text_at(document, "metadata", "namespace")

@@ -10,34 +10,34 @@ from kapy.kube.nested import value_at
 
 
 def part(document: Document, *path: str) -> Document:
-    """The object at a path, {} if there is none."""
+    """Return the object at a path, {} if there is none."""
     value = value_at(document, path)
     return value if isinstance(value, dict) else {}
 
 
 def text_at(document: Document, *path: str) -> str:
-    """The value at a path as text, "" if there is none."""
+    """Return the value at a path as text, "" if there is none."""
     return str(value_at(document, path) or "")
 
 
 def count_at(document: Document, *path: str) -> int:
-    """The number at a path, 0 if there is none."""
+    """Return the number at a path, 0 if there is none."""
     value = value_at(document, path)
     return value if isinstance(value, int) else 0
 
 
 def name_of(document: Document) -> str:
-    """The name of an object."""
+    """Return the name of an object."""
     return text_at(document, "metadata", "name")
 
 
 def annotations_of(document: Document) -> Document:
-    """The annotations of an object, or of a part of a topology."""
+    """Return the annotations of an object, or of a part of a topology."""
     return part(document, "metadata", "annotations")
 
 
 def worker_groups(cluster: Document, *kinds: str) -> list[Document]:
-    """The worker groups of a topology. kinds: `machineDeployments`, `machinePools`."""
+    """Return the worker groups of a topology. kinds: `machineDeployments`, `machinePools`."""
     workers = part(cluster, "spec", "topology", "workers")
     return [group for kind in kinds for group in workers.get(kind) or ()]
 
@@ -54,7 +54,7 @@ def reason_of(document: Document, type_: str) -> str:
 
 
 def since_of(document: Document, type_: str) -> datetime | None:
-    """The last transition of a condition, None if it is not known."""
+    """Return the last transition of a condition, None if it is not known."""
     return moment_of((condition(document, type_) or {}).get("lastTransitionTime"))
 
 
@@ -70,7 +70,7 @@ def moment_of(text: object) -> datetime | None:
 
 
 def without_managed_fields(document: Document) -> Document:
-    """The object without managedFields, which are most of it."""
+    """Return the object without managedFields, which are most of it."""
     metadata = document["metadata"]
     if "managedFields" not in metadata:
         return document

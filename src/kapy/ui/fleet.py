@@ -51,14 +51,14 @@ class Fleet:
             await asyncio.Event().wait()  # do not end if there is no namespace
 
     async def rows(self) -> list[ClusterRow]:
-        """The rows as of now; the first call waits for the first list."""
+        """Return the rows as of now; the first call waits for the first list."""
         for reflector in self._reflectors:
             await reflector.wait_for_first_attempt()
         await self._current_version()
         return list(self._rows.values())
 
     async def _current_version(self) -> int:
-        """The version as of now: compute the rows that have changed, in slices of time."""
+        """Return the version as of now: compute the rows that have changed, in slices of time."""
         async with self._refreshing:
             while self._pending:
                 started = perf_counter()
@@ -112,7 +112,7 @@ class Fleet:
             subscription.changed.set()
 
     def keys(self, namespace: str) -> set[Key]:
-        """The known clusters of a namespace ("" for all)."""
+        """Return the known clusters of a namespace ("" for all)."""
         listed = {key for key in self._rows if namespace in ("", key.namespace)}
         return listed.union(key for key in self._pending if namespace in ("", key.namespace))
 

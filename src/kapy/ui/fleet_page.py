@@ -57,6 +57,6 @@ async def stream_fleet(context: PageContext) -> WebResponse:
 
 
 def _page_links(view: FleetView) -> list[int]:
-    """The pages around this one, the first and the last one."""
+    """Return the pages around this one, the first and the last one."""
     here = min(view.query.page, view.pages)
     return sorted({1, view.pages, *range(max(here - 2, 1), min(here + 2, view.pages) + 1)})

@@ -59,7 +59,7 @@ class HookCalls:
             await asyncio.sleep(backoff.next())
 
     def of(self, cluster: Key) -> list[HookCall]:
-        """The last calls about a cluster, the newest first."""
+        """Return the last calls about a cluster, the newest first."""
         calls = [call for (key, _, _), call in self._last.items() if key == cluster]
         return sorted(calls, key=lambda call: call.time, reverse=True)
 

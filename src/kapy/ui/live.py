@@ -59,7 +59,7 @@ class Subscription:
 
 
 def pause_after(seconds: float) -> float:
-    """The pause after a page that took some seconds."""
+    """Return the pause after a page that took some seconds."""
     return min(max(PAUSES * seconds, LEAST_PAUSE), LONGEST_PAUSE)
 
 

@@ -79,7 +79,9 @@ def grid_of(machines: Sequence[Document]) -> MachineGrid:
 
 
 def _headings(values: Iterable[str], most: int, rest: str) -> dict[str, str]:
-    """The heading of each value, in order: the value itself, or `rest` where there are too many."""
+    """Return the heading of each value, in order: the value itself, or `rest` where there are too
+    many.
+    """
     counts = Counter(values)
     usual = {name for name, _ in counts.most_common(most - 1)} if len(counts) > most else {*counts}
     ordered = sorted(counts, key=lambda name: (name not in usual, name))
@@ -87,7 +89,7 @@ def _headings(values: Iterable[str], most: int, rest: str) -> dict[str, str]:
 
 
 def rollouts_of(objects: ClusterObjects) -> list[Rollout]:
-    """The rollouts of the control plane and of all MachineDeployments."""
+    """Return the rollouts of the control plane and of all MachineDeployments."""
     versions: dict[str, set[str]] = defaultdict(set)
     for machine in objects.machines:
         deployment = text_at(machine, "metadata", "labels", DEPLOYMENT_LABEL)
@@ -120,7 +122,7 @@ def _rollout(owner: Document, versions: set[str]) -> Rollout:
 
 
 def certificates_of(machines: Sequence[Document], now: datetime) -> list[Certificate]:
-    """The ends of certificates, the first one first."""
+    """Return the ends of certificates, the first one first."""
     ends = (
         (moment_of(text_at(item, "status", "certificatesExpiryDate")), item) for item in machines
     )
@@ -155,5 +157,5 @@ def _version(machine: Document) -> str:
 
 
 def version_of(machine: Document) -> str:
-    """The version in the spec of a Machine, a template of Machines or a control plane."""
+    """Return the version in the spec of a Machine, a template of Machines or a control plane."""
     return text_at(machine, "spec", "version")

@@ -46,11 +46,11 @@ class PageSource(ListingSource):
         self.hidden: set[str] = set()
 
     async def listed(self, resource: Resource) -> Sequence[Document]:
-        """The objects of the cluster; none if the viewer may not list them."""
+        """Return the objects of the cluster; none if the viewer may not list them."""
         return await self.allowed(resource, super().listed(resource)) or ()
 
     async def readable(self, resource: Resource, key: Key) -> Document | None:
-        """An object, None if there is none or the viewer may not read it."""
+        """Return an object, None if there is none or the viewer may not read it."""
         return await self.allowed(resource, super().readable(resource, key))
 
     async def allowed(self, resource: Resource, reading: Awaitable[T]) -> T | None:
@@ -90,7 +90,7 @@ class ClusterObjects:
         return self.tree.document
 
     def documents(self) -> list[Document]:
-        """All documents that a page is computed from."""
+        """Return all documents that a page is computed from."""
         nodes = (*(node.document for node in self.tree.walk()), self.cluster_class)
         tree = [document for document in nodes if document is not None]
         return [*tree, *self.machines, *self.machine_sets, *self.deployments, *self.pools]
@@ -138,7 +138,7 @@ async def _class_of(source: PageSource, cluster: Document) -> Document | None:
 
 
 async def _events(viewer: Viewer, source: PageSource, objects: ClusterObjects) -> list[Document]:
-    """The newest events about objects of the cluster, the newest first."""
+    """Return the newest events about objects of the cluster, the newest first."""
     uids = {document["metadata"].get("uid") for document in objects.documents()}
     own: list[Document] = []
     query = {"limit": str(EVENT_PAGE)}

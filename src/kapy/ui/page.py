@@ -102,8 +102,8 @@ def _layout(title: str, request: WebRequest | None) -> dict[str, Any]:
 
 
 def error_page(status: int, message: str, request: WebRequest | None = None) -> WebResponse:
-    """Return a page about a failure. Without a message it is the page that forwards the browser
-    after a login.
+    """Return a page about a failure. Without a message it is the page that
+    confirms a login.
     """
     values = {"session": None, "headers": "{}", "status": status, "message": message}
     title = "Error" if message else "kapy"

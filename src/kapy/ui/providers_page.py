@@ -90,8 +90,9 @@ async def _list(viewer: Viewer, resource: Resource, problems: dict[str, str]) ->
 
 
 def _contracts(crds: Sequence[Document], label: str, type_: ProviderType) -> list[str]:
-    """The contract versions of a provider: those of the labels of its CRDs, or, of the core
-    provider, the served versions of Cluster."""
+    """Return the contract versions of a provider: those of the labels of its CRDs, or, of the core
+    provider, the served versions of Cluster.
+    """
     versions = set[str]()
     for crd in crds:
         labels = part(crd, "metadata", "labels")

@@ -23,7 +23,7 @@ _DIGITS: Final = re.compile(r"([0-9]+)")
 
 @lru_cache(4096)
 def natural_order(text: str) -> tuple[tuple[int, int, str], ...]:
-    """A sort key that orders numbers in a text by value: v1.9 before v1.31."""
+    """Return a sort key that orders numbers in a text by value: v1.9 before v1.31."""
     parts = ((part, parse_digits(part)) for part in _DIGITS.split(text[:100]))
     return tuple((0, 0, part) if number is None else (1, number, "") for part, number in parts)
 
@@ -60,8 +60,9 @@ class FleetQuery:
         return self.sort.removeprefix("-")
 
     def url(self, **changes: Any) -> str:
-        """The URL query of this view with changes; a change other than of the page goes to page
-        1."""
+        """Return the URL query of this view with changes; a change other than of the page goes to
+        page 1.
+        """
         fresh = {} if set(changes) <= {"page"} else {"page": 1}
         values = asdict(self) | fresh | changes
         changed = {name: value for name, value in values.items() if value != _DEFAULTS[name]}

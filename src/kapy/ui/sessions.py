@@ -49,7 +49,7 @@ class ChosenKubeconfig(NamedTuple):
     context: Flag = ""
 
     def flags(self, context_flag: str) -> str:
-        """The flags with which a printed command reaches the same server."""
+        """Return the flags with which a printed command reaches the same server."""
         chosen = (("--kubeconfig", self.file), (context_flag, self.context))
         return "".join(f" {flag} {shlex.quote(value)}" for flag, value in chosen if value)
 

@@ -341,7 +341,7 @@ def _events(events: Sequence[Document]) -> Iterator[Span]:
 
 
 def trace_of(cluster: Document) -> str:
-    """The ID of the trace of a cluster's creation (`kapy.engine.traces`), "" for none."""
+    """Return the ID of the trace of a cluster's creation (`kapy.engine.traces`), "" for none."""
     uid = text_at(cluster, "metadata", "uid").replace("-", "")
     return uid if len(uid) == 32 and uid.isalnum() else ""
 
@@ -356,7 +356,7 @@ def _creation(document: Document) -> str:
 
 
 def _by_owner(documents: Sequence[Document]) -> dict[str, list[Document]]:
-    """The documents by the UID of their controller."""
+    """Return the documents by the UID of their controller."""
     owned: dict[str, list[Document]] = defaultdict(list)
     for document in documents:
         references = document["metadata"].get("ownerReferences") or ()

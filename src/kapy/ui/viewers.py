@@ -65,7 +65,7 @@ class Viewer:
         return self._kinds[1]
 
     async def fleet(self, group: asyncio.TaskGroup) -> Fleet:
-        """The clusters that the viewer may see now. Raises ApiError, Unreachable."""
+        """Return the clusters that the viewer may see now. Raises ApiError, Unreachable."""
         namespaces, self.untried = await self.rights.namespaces_with("list", CLUSTERS)
         if self._fleet is None or self._fleet.namespaces != tuple(namespaces):
             self.close()
@@ -117,7 +117,7 @@ class Viewers:
         self._viewers: dict[object, Viewer] = {}
 
     def of(self, user: User) -> Viewer:
-        """The viewer for a user; users with different groups are different viewers."""
+        """Return the viewer for a user; users with different groups are different viewers."""
         extra = tuple(sorted((key, tuple(values)) for key, values in user.extra.items()))
         identity = (user.name, user.groups, user.uid, extra)
         viewer = self._viewers.pop(identity, None)

@@ -92,7 +92,7 @@ def _host_of(origin: str) -> str:
 
 
 def cluster_url(key: Key) -> str:
-    """The page of a cluster."""
+    """Return the page of a cluster."""
     return f"{PREFIX}/clusters/{quote(key.namespace, safe='')}/{quote(key.name, safe='')}"
 
 

@@ -12,7 +12,7 @@ from kapy.kube.names import GroupKind
 
 
 def reference(name: str) -> Row:
-    """A reference with a group had a version and a namespace."""
+    """Return a reference with a group had a version and a namespace."""
 
     def shape(fields: Fields) -> Fields:
         field = fields[name]

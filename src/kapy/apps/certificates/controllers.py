@@ -55,7 +55,7 @@ class Certificates:
         return definition is None or not of_plane(definition)
 
     def issuer_of(self, certificate: Document) -> Document | None:
-        """The Issuer or ClusterIssuer of a Certificate."""
+        """Return the Issuer or ClusterIssuer of a Certificate."""
         named = certificate["spec"]["issuerRef"]
         kind = named.get("kind") or "Issuer"
         namespace = certificate["metadata"]["namespace"] if kind == "Issuer" else ""
@@ -66,7 +66,7 @@ class Certificates:
     # Mappers: the keys that a change concerns
 
     def certificates_of(self, secret: Key) -> list[Key]:
-        """The Certificates that are stored in a Secret."""
+        """Return the Certificates that are stored in a Secret."""
         return list(self.certificates.keys_by_index(_SECRETS, str(secret)))
 
     def of_issuer(self, change: Change) -> Iterator[Key]:
@@ -173,7 +173,7 @@ async def _reconcile_certificate(shared: Certificates, key: Key) -> Result:
 def _parse_request(
     shared: Certificates, certificate: Document
 ) -> tuple[CertificateRequest, Signer]:
-    """The request of a Certificate, and its signer. Raises NotReady, CertificateError."""
+    """Return the request of a Certificate, and its signer. Raises NotReady, CertificateError."""
     named = certificate["spec"]["issuerRef"]
     issuer = shared.issuer_of(certificate)
     if issuer is None:

@@ -99,7 +99,7 @@ async def _inject(
 
 
 def _ca_bundle(shared: Certificates, document: Document) -> bytes:
-    """The CA bundle, b"" if it is not known yet."""
+    """Return the CA bundle, b"" if it is not known yet."""
     certificate, direct = source(document)
     place = _secret_of(shared, certificate) if certificate is not None else direct
     secret = None if place is None else shared.secrets.raw(place)

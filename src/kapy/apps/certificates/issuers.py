@@ -36,8 +36,8 @@ class Signer:
 
 
 def check_issuer(issuer: Document) -> tuple[str, str]:
-    """The condition's reason and message for an Issuer that needs no Secret, ("", "") if it needs
-    one.
+    """Return the condition's reason and message for an Issuer that needs no Secret, ("", "") if it
+    needs one.
 
     Raises NotReady for an issuer type that a plane does not support.
     """
@@ -55,13 +55,15 @@ def check_issuer(issuer: Document) -> tuple[str, str]:
 
 
 def secret_of(issuer: Document) -> Key:
-    """The Secret of a CA Issuer."""
+    """Return the Secret of a CA Issuer."""
     namespace = issuer["metadata"].get("namespace") or CLUSTER_NAMESPACE
     return Key(namespace, str((issuer["spec"]["ca"] or {}).get("secretName", "")))
 
 
 def signer_of(issuer: Document, namespace: str, secrets: Secrets) -> Signer:
-    """The signer for the Certificates of a namespace that refer to an Issuer. Raises NotReady."""
+    """Return the signer for the Certificates of a namespace that refer to an Issuer. Raises
+    NotReady.
+    """
     reason, _ = check_issuer(issuer)
     if reason:
         place = Key(namespace, f"{issuer['metadata']['name']}-kapy")

@@ -41,7 +41,7 @@ def renewal_reason(
     signer: Signer,
     now: datetime,
 ) -> RenewalReason | None:
-    """The reason for which a certificate must be issued or renewed, if there is one."""
+    """Return the reason for which a certificate must be issued or renewed, if there is one."""
     if secret is None:
         return RenewalReason("DoesNotExist", "Issuing certificate as Secret does not exist")
     facts = facts_of(secret)
@@ -61,19 +61,19 @@ def renewal_reason(
 
 
 def other_owner(certificate: Document, secret: Document | None) -> str:
-    """The name of another Certificate for which the Secret was issued, "" for none."""
+    """Return the name of another Certificate for which the Secret was issued, "" for none."""
     annotations = (secret or {"metadata": {}})["metadata"].get("annotations") or {}
     name = str(annotations.get(CERTIFICATE_NAME, ""))
     return "" if name == certificate["metadata"]["name"] else name
 
 
 def unsupported_fields(certificate: Document) -> list[str]:
-    """The fields of a Certificate that a plane does not support."""
+    """Return the fields of a Certificate that a plane does not support."""
     return [f"spec.{item}" for item in _UNSUPPORTED if certificate["spec"].get(item)]
 
 
 def facts_of(secret: Document) -> Facts | None:
-    """The facts in the certificate of a Secret, None if it has no certificate."""
+    """Return the facts in the certificate of a Secret, None if it has no certificate."""
     try:
         return facts(value(secret, "tls.crt"))
     except InvalidPem:
@@ -81,7 +81,7 @@ def facts_of(secret: Document) -> Facts | None:
 
 
 def renewal_time(certificate: Document, facts: Facts) -> datetime:
-    """The renewal time of a certificate: `renewBefore` its end, else after two thirds of its
+    """Return the renewal time of a certificate: `renewBefore` its end, else after two thirds of its
     validity.
 
     Raises CertificateError.
@@ -98,7 +98,7 @@ def renewal_time(certificate: Document, facts: Facts) -> datetime:
 
 
 def ensure_ca(signer: Signer, now: datetime) -> tuple[Signer, Document | None]:
-    """The signer with its key pair, and the CA's Secret if the CA was created now."""
+    """Return the signer with its key pair, and the CA's Secret if the CA was created now."""
     if signer.pair is not None:
         return signer, None
     pair = new_ca(signer.secret.name, now=now, valid=CA_VALIDITY, algorithm="ECDSA-P256")
@@ -113,7 +113,7 @@ def issue_secret(
     signer: Signer,
     now: datetime,
 ) -> Document:
-    """The Secret with a new certificate."""
+    """Return the Secret with a new certificate."""
     template = certificate["spec"].get("secretTemplate") or {}
     annotations = {
         **(template.get("annotations") or {}),

@@ -15,7 +15,7 @@ UP_TO_DATE: Final = ("Ready", "Certificate is up to date and has not expired")
 def condition(
     document: Document, reason: str, message: str, now: datetime, *, ready: bool
 ) -> Document:
-    """The condition Ready; its transition time is kept while its status is the same."""
+    """Return the condition Ready; its transition time is kept while its status is the same."""
     status = "True" if ready else "False"
     there: list[Document] = (document.get("status") or {}).get("conditions") or []
     current = next((item for item in there if item.get("type") == "Ready"), {})
@@ -35,7 +35,7 @@ def condition(
 def issuer_status(
     issuer: Document, reason: str, message: str, now: datetime, *, ready: bool
 ) -> Document:
-    """The status of an Issuer or a ClusterIssuer."""
+    """Return the status of an Issuer or a ClusterIssuer."""
     return {"conditions": [condition(issuer, reason, message, now, ready=ready)]}
 
 

@@ -18,7 +18,7 @@ def object_of(
 
 
 def with_labels(document: Document, labels: Mapping[str, str]) -> Document:
-    """The object with additional labels."""
+    """Return the object with additional labels."""
     metadata = document["metadata"]
     return {
         **document,
@@ -27,5 +27,5 @@ def with_labels(document: Document, labels: Mapping[str, str]) -> Document:
 
 
 def of_provider(document: Document, label: str) -> Document:
-    """The object, marked as a part of a provider (contract: clusterctl, "Labels")."""
+    """Return the object, marked as a part of a provider (contract: clusterctl, "Labels")."""
     return with_labels(document, {Label.PROVIDER: label})

@@ -28,12 +28,12 @@ SELECTOR_LABELS: Final = {"control-plane": "controller-manager"}
 
 
 def port(name: str, number: int) -> Document:
-    """A port that the container listens on."""
+    """Return a port that the container listens on."""
     return {"containerPort": number, "name": name, "protocol": "TCP"}
 
 
 def probe(path: str) -> Document:
-    """A probe for kubelets."""
+    """Return a probe for kubelets."""
     return {"httpGet": {"path": path, "port": HEALTH}}
 
 

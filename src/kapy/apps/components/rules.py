@@ -38,7 +38,7 @@ def rules_of(rights: Iterable[Right]) -> list[Document]:
 
 
 def binding(role: Document, binding: str, account: str, namespace: str) -> Document:
-    """The binding of a role to a service account, with the same scope as the role."""
+    """Return the binding of a role to a service account, with the same scope as the role."""
     kind, meta = role["kind"], role["metadata"]
     return object_of(
         f"{RBAC}/v1",
@@ -51,6 +51,6 @@ def binding(role: Document, binding: str, account: str, namespace: str) -> Docum
 
 
 def role(name: str, rules: Sequence[Document], namespace: str = "") -> Document:
-    """A ClusterRole, or a Role if a namespace is given."""
+    """Return a ClusterRole, or a Role if a namespace is given."""
     kind = "Role" if namespace else "ClusterRole"
     return object_of(f"{RBAC}/v1", kind, name, namespace, rules=list(rules))

@@ -12,22 +12,22 @@ SERVER: Final = "webhook-server"
 
 
 def service_of(prefix: str) -> str:
-    """The name of the Service that API servers call."""
+    """Return the name of the Service that API servers call."""
     return f"{prefix}-webhook-service"
 
 
 def secret_of(prefix: str) -> str:
-    """The name of the Secret with the certificate."""
+    """Return the name of the Secret with the certificate."""
     return certificate_of(service_of(prefix))
 
 
 def certificate_of(service: str) -> str:
-    """The Secret with the certificate of a Service."""
+    """Return the Secret with the certificate of a Service."""
     return f"{service}-cert"
 
 
 def client_config(prefix: str, namespace: str) -> Document:
-    """The `clientConfig` by which a server reaches the webhooks, without a path."""
+    """Return the `clientConfig` by which a server reaches the webhooks, without a path."""
     return {"service": {"name": service_of(prefix), "namespace": namespace}}
 
 

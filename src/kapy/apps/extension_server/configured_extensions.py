@@ -92,5 +92,5 @@ async def register(client: Client, manifest: Document) -> None:
 
 
 def url_manifest(extension: ConfiguredExtension) -> Document:
-    """The manifest of an extension that runs elsewhere."""
+    """Return the manifest of an extension that runs elsewhere."""
     return extension_config(extension.name, extension.target, extension.ca)

@@ -12,8 +12,8 @@ class NoExtension(NoModule):
 
 
 def application_at(place: str) -> Application:
-    """The application of `MODULE:NAME`, where NAME is an Extension or an Application, by default
-    `extension`.
+    """Return the application of `MODULE:NAME`, where NAME is an Extension or an Application, by
+    default `extension`.
 
     Modules are searched in the current folder first. Raises NoModule and NoExtension.
     """

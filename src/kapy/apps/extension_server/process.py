@@ -94,7 +94,7 @@ class ExtensionProcess:
             raise
 
     async def _manifest(self, process: ChildProcess) -> Document:
-        """The manifest that the process prints when it is ready. Raises DidNotStart."""
+        """Return the manifest that the process prints when it is ready. Raises DidNotStart."""
         assert process.stdout is not None
         extension = self.wanted
         what = f"the extension {extension.name} ({extension.target}) to say that it can be called"

@@ -27,8 +27,9 @@ Stamps = Mapping[Path, tuple[int, int]]
 
 
 def source_folder(place: str) -> Path:
-    """The folder with the Python files of an extension `MODULE:NAME`: its package, or the folder of
-    its module."""
+    """Return the folder with the Python files of an extension `MODULE:NAME`: its package, or the
+    folder of its module.
+    """
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -69,7 +70,7 @@ def _sources(folder: Path) -> Iterator[Path]:
 
 
 def syntax_error(paths: Sequence[Path]) -> str:
-    """The syntax error of the first invalid Python file, "" if all are valid."""
+    """Return the syntax error of the first invalid Python file, "" if all are valid."""
     for path in paths:
         try:
             compile(path.read_bytes(), str(path), "exec", dont_inherit=True)

@@ -54,8 +54,8 @@ MACHINE_SET_PARTS: Final = (
 def uncovered_by_machine_update(
     current: Document, desired: Document, response: CanUpdateMachineResponse
 ) -> list[str]:
-    """The reasons for which a Machine cannot be updated in place; empty if the whole change is
-    covered.
+    """Return the reasons for which a Machine cannot be updated in place; empty if the whole change
+    is covered.
 
     Raises HookError if a patch does not apply.
     """
@@ -70,8 +70,8 @@ def uncovered_by_machine_update(
 def uncovered_by_machine_set_update(
     current: Document, desired: Document, response: CanUpdateMachineSetResponse
 ) -> list[str]:
-    """The reasons for which the Machines of a MachineSet cannot be updated in place; empty if the
-    whole change is covered.
+    """Return the reasons for which the Machines of a MachineSet cannot be updated in place; empty
+    if the whole change is covered.
 
     Raises HookError if a patch does not apply.
     """
@@ -108,8 +108,9 @@ def _uncovered_paths(
 
 
 def _patch_document(part: Part, document: Document, patch: Patch | None) -> Document:
-    """The object after the patch; unchanged if the patched object has no value at the compared
-    path."""
+    """Return the object after the patch; unchanged if the patched object has no value at the
+    compared path.
+    """
     if patch is None or not (patch.patch_type or patch.patch):
         return document
     try:

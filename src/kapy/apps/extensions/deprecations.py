@@ -36,7 +36,7 @@ async def deprecation_warnings(
     client: Client,
     post: Callable[[], HookTransport] | None,
 ) -> list[str]:
-    """A sentence for each handler of a deprecated hook version.
+    """Return a sentence for each handler of a deprecated hook version.
 
     post: connects to extensions; None to use only the status.
     """
@@ -56,7 +56,7 @@ def _is_another_server(new: ExtensionConfig, old: ExtensionConfig | None) -> boo
 async def _discover_handlers(
     config: ExtensionConfig, client: Client, post: HookTransport
 ) -> list[ExtensionHandler]:
-    """The extension's handlers; none if it does not answer in time."""
+    """Return the extension's handlers; none if it does not answer in time."""
     seconds = min(longest_timeout(config) or TIMEOUT, TIMEOUT)
     calls = Calls(post)
     try:
@@ -72,7 +72,7 @@ async def _discover_handlers(
 
 
 async def _with_ca(config: ExtensionConfig, client: Client) -> ExtensionConfig:
-    """The config with the CA that its controller will inject. Raises NoAuthority."""
+    """Return the config with the CA that its controller will inject. Raises NoAuthority."""
     name = config.metadata.annotations.get(Annotation.INJECT_CA_FROM_SECRET)
     if name is None:
         return config

@@ -102,8 +102,8 @@ class InPlace:
     async def can_update_machine(
         self, control_plane: Key, current: Document, desired: Document
     ) -> Sequence[str]:
-        """The reasons for which a control plane Machine cannot be updated in place; empty if it
-        can.
+        """Return the reasons for which a control plane Machine cannot be updated in place; empty if
+        it can.
 
         Raises HookError if that is unknown.
         """
@@ -120,8 +120,8 @@ class InPlace:
     async def can_update_machine_set(
         self, deployment: Key, current: Document, desired: Document
     ) -> Sequence[str]:
-        """The reasons for which the Machines of a MachineSet cannot be updated in place; empty if
-        they can.
+        """Return the reasons for which the Machines of a MachineSet cannot be updated in place;
+        empty if they can.
 
         An answer is reused until the templates, the Machines' specs or the ExtensionConfig change,
         for at most `CACHE_SECONDS`, because a rollout asks at every step.
@@ -148,7 +148,7 @@ class InPlace:
         return uncovered
 
     def _handler(self, hook: AnyHook, subject: Subject) -> Registration | None:
-        """The handler of a hook. Raises HookError if there are several."""
+        """Return the handler of a hook. Raises HookError if there are several."""
         handlers = self._caller.handlers_of(hook, subject)
         if len(handlers) > 1:
             names = ",".join(registration.name for registration in handlers)
@@ -172,7 +172,7 @@ def _add_handler_name(handler: Registration) -> Iterator[None]:
 
 
 def _visible_objects(objects: Document) -> Document:
-    """The objects in the form that extensions see: spec and basic metadata, no status."""
+    """Return the objects in the form that extensions see: spec and basic metadata, no status."""
     return {field: _visible_object(obj) for field, obj in objects.items()}
 
 
@@ -193,7 +193,8 @@ def _visible_object(document: Document) -> Document:
 
 
 def _cache_digest(deployment: Key, *sides: Document) -> bytes:
-    """The key of a cached answer about a MachineSet; replicas and labels are not part of it."""
+    """Return the key of a cached answer about a MachineSet; replicas and labels are not part of it.
+    """
     compared: list[Any] = [str(deployment)]
     for side in sides:
         for part in MACHINE_SET_PARTS:

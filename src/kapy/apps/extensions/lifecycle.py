@@ -138,5 +138,5 @@ class Lifecycle:
 
 
 def subject_of(cluster: Cluster) -> Subject:
-    """A Cluster as the subject of a hook call."""
+    """Return a Cluster as the subject of a hook call."""
     return Subject(KIND, cluster.key)

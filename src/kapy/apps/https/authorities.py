@@ -55,7 +55,7 @@ class Authorities:
 
     @classmethod
     def of(cls, secret: Document) -> Authorities:
-        """The CAs in a Secret. Raises InvalidPem."""
+        """Return the CAs in a Secret. Raises InvalidPem."""
         certificates, keys = (
             _pem_blocks(secret_value(secret, CA)),
             _pem_blocks(secret_value(secret, KEYS)),
@@ -94,7 +94,7 @@ class Authorities:
         return {CA: b64encode(self.bundle).decode(), KEYS: b64encode(keys).decode()}
 
     def signer(self, now: datetime, periods: ValidityPeriods) -> pki.KeyPair:
-        """The CA that signs: the newest one that was published long enough ago."""
+        """Return the CA that signs: the newest one that was published long enough ago."""
         good = [item for item in self.pairs if is_valid(item.certificate, now)] or self.pairs
         heard = [item for item in good if _begin_time(item) + periods.overlap <= now]
         return heard[-1] if heard else good[0]
@@ -125,14 +125,15 @@ class Authorities:
 def authorities(
     now: datetime, periods: ValidityPeriods, before: Iterable[pki.KeyPair] = ()
 ) -> Authorities:
-    """The CAs in `before` plus a new one. Takes CPU: generates a key."""
+    """Return the CAs in `before` plus a new one. Takes CPU: generates a key."""
     new = pki.new_ca("kapy extension", now=now, valid=periods.ca, algorithm=_EC)
     return Authorities((*before, new))
 
 
 def single_authority(now: datetime, periods: ValidityPeriods) -> pki.KeyPair:
-    """A single CA, valid since long ago, in case the clock was wrong at its creation. Takes CPU:
-    generates a key."""
+    """Return a single CA, valid since long ago, in case the clock was wrong at its creation. Takes
+    CPU: generates a key.
+    """
     return pki.new_ca(
         "kapy extension", now=now, valid=periods.ca, algorithm=_EC, since=pki.EARLIEST
     )
@@ -173,7 +174,7 @@ def leaf_renewal_time(
 
 
 def secret_value(secret: Document, name: str) -> bytes:
-    """A value of a Secret, b"" where there is none. Raises InvalidPem."""
+    """Return a value of a Secret, b"" where there is none. Raises InvalidPem."""
     try:
         return b64decode((secret.get("data") or {}).get(name) or "", validate=True)
     except ValueError:

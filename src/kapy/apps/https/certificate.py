@@ -65,7 +65,8 @@ class Certificate(Protocol):
 
 
 async def certificate_in(folder: Path, names: Sequence[str], clock: Clock) -> Certificate:
-    """The certificate in a folder: supplied files, else one of its own CA, created on demand.
+    """Return the certificate in a folder: supplied files, else one of its own CA, created on
+    demand.
 
     names: the server's DNS names and addresses. Raises NoCertificate.
     """
@@ -233,8 +234,9 @@ def require_clients_of(ca: Path, certificate: Certificate) -> None:
 
 
 def rejection_reason(name: str, certificate: bytes, now: datetime) -> str:
-    """The reason for which clients reject a certificate now, "" if they accept it. name: its name
-    in messages."""
+    """Return the reason for which clients reject a certificate now, "" if they accept it. name: its
+    name in messages.
+    """
     if is_valid(certificate, now):
         return ""
     facts = pki.facts(certificate)

@@ -42,7 +42,8 @@ _REST: Final = 6
 
 
 def given_pair(secret: Document) -> pki.KeyPair | None:
-    """The certificate that somebody wrote into a Secret, None for none. Raises InvalidPem."""
+    """Return the certificate that somebody wrote into a Secret, None for none. Raises InvalidPem.
+    """
     pair = pki.KeyPair(secret_value(secret, LEAF), secret_value(secret, LEAF_KEY))
     return pair if pair.certificate and pair.key else None
 
@@ -74,7 +75,7 @@ def takeover_time(secret: Document, periods: ValidityPeriods) -> datetime | None
 
 
 def taken_over(secret: Document, new: Authorities, now: datetime) -> Document:
-    """The Secret after the next step. new: a CA for a Secret that has none of ours."""
+    """Return the Secret after the next step. new: a CA for a Secret that has none of ours."""
     data, own, pair = dict(secret["data"]), own_authorities(secret), given_pair(secret)
     annotations = {
         name: value

@@ -56,7 +56,7 @@ _VOLUME: Final = "engine"
 
 
 def with_engine(document: Document, socket: str) -> Document:
-    """The object of the manager's components with the changes for the engine's socket."""
+    """Return the object of the manager's components with the changes for the engine's socket."""
     if document["kind"] == "Namespace":
         return with_labels(document, _PRIVILEGED)
     if document["kind"] != "Deployment":
@@ -130,7 +130,8 @@ _FIELDS: Final = {
 
 
 def components_of(name: str, image: str = IMAGE, engine_socket: str = "") -> list[Document]:
-    """The objects of a manager (a name of `PROGRAMS`), in the order in which they are applied.
+    """Return the objects of a manager (a name of `PROGRAMS`), in the order in which they are
+    applied.
 
     engine_socket: the socket of the container engine on the Pod's node, "" for none.
     """
@@ -160,8 +161,9 @@ def _is_of(crd: Document, program: Program) -> bool:
 
 
 def _installed_crd(crd: Document) -> Document:
-    """The CRD with contract labels for the versions that exist; those of a released CRD list
-    more."""
+    """Return the CRD with contract labels for the versions that exist; those of a released CRD list
+    more.
+    """
     result, metadata = for_kubernetes(crd), crd["metadata"]
     served = {f"{CLUSTER_GROUP}/{version['name']}" for version in crd["spec"]["versions"]}
     labels = {
@@ -177,8 +179,9 @@ def _selector(program: Program) -> dict[str, str]:
 
 
 def _roles(name: str, trusting: Sequence[Document]) -> list[Document]:
-    """The roles with upstream's names: the role of the Lease covers the whole manager's
-    namespace."""
+    """Return the roles with upstream's names: the role of the Lease covers the whole manager's
+    namespace.
+    """
     program = PROGRAMS[name]
     prefix, namespace, account = program.prefix, program.namespace, program.account
     value = role(f"{prefix}-manager-role", cluster_rules(rights_of(name), trusting))
@@ -211,8 +214,9 @@ def _metrics_service(program: Program) -> Document:
 
 
 def _network_policy(program: Program) -> Document:
-    """A NetworkPolicy that admits traffic to the served ports only. Egress is unrestricted, because
-    workload clusters can be anywhere; in-memory clusters are at ports of this Pod."""
+    """Return a NetworkPolicy that admits traffic to the served ports only. Egress is unrestricted,
+    because workload clusters can be anywhere; in-memory clusters are at ports of this Pod.
+    """
     ports: list[Document] = [
         {"port": item, "protocol": "TCP"} for item in (SERVER, HEALTH, METRICS)
     ]
@@ -276,7 +280,7 @@ def _container(name: str, image: str) -> Document:
 
 
 def arguments(name: str) -> list[str]:
-    """The arguments of a manager, with clusterctl variables."""
+    """Return the arguments of a manager, with clusterctl variables."""
     gates = [
         f"{gate}=${{{result}}}"
         for gate, result in _GATES.items()

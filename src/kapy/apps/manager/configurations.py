@@ -71,7 +71,7 @@ _WEBHOOK_NAMES: Final = {
 
 
 def configurations(prefix: str, namespace: str, groups: frozenset[str]) -> list[Document]:
-    """The configurations of a provider's webhooks. groups: API groups of its kinds."""
+    """Return the configurations of a provider's webhooks. groups: API groups of its kinds."""
     resources = [kind.type_of().RESOURCE for kind in KINDS if kind.group in groups]
     request = [
         (resource, _KINDS[resource.kind]) for resource in resources if resource.kind in _KINDS
@@ -99,7 +99,7 @@ def configurations(prefix: str, namespace: str, groups: frozenset[str]) -> list[
 
 
 def configuration_of(prefix: str, resource: Resource) -> str:
-    """The name of a provider's webhook configuration for a kind."""
+    """Return the name of a provider's webhook configuration for a kind."""
     role = resource.kind.removesuffix("WebhookConfiguration").lower()
     return f"{prefix}-{role}-webhook-configuration"
 

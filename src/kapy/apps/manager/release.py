@@ -46,7 +46,7 @@ class CannotRelease(KapyError):
 
 
 def files_of(name: str, image: str = IMAGE, engine_socket: str = "") -> dict[str, str]:
-    """The text of each file of one manager's release, by the file's name."""
+    """Return the text of each file of one manager's release, by the file's name."""
     return {
         "metadata.yaml": dump(_metadata()),
         FILES[name]: dump_all(components_of(name, image, engine_socket)),
@@ -67,7 +67,7 @@ def write_release(name: str, folder: Path, image: str = IMAGE, engine_socket: st
 
 
 def _metadata() -> Document:
-    """The contract of each release series of Cluster API."""
+    """Return the contract of each release series of Cluster API."""
     newest = int(CLUSTER_API.split(".")[1])
     series = [
         {
@@ -98,7 +98,7 @@ def _templates() -> dict[str, str]:
 
 
 def _class() -> list[Document]:
-    """The sample's class, without a namespace: the user chooses one at installation."""
+    """Return the sample's class, without a namespace: the user chooses one at installation."""
     return [_without_namespace(item) for item in class_sample() if item["kind"] != "Cluster"]
 
 

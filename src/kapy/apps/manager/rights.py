@@ -132,5 +132,5 @@ _RIGHTS: Final[Mapping[str, Sequence[Right]]] = {
 
 
 def rights_of(name: str) -> Sequence[Right]:
-    """The rules of a manager's controllers."""
+    """Return the rules of a manager's controllers."""
     return (*_RIGHTS[name], *migration_rights(name))

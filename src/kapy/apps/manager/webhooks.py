@@ -33,7 +33,7 @@ Definition = Callable[[str], Document | None]
 
 
 def path_of(operation: str, resource: Resource) -> str:
-    """The path of a kind's webhook. operation: `mutate`, `validate`, `validate-scale`."""
+    """Return the path of a kind's webhook. operation: `mutate`, `validate`, `validate-scale`."""
     group = resource.group.replace(".", "-")
     return f"/{operation}-{group}-{resource.version}-{resource.kind.lower()}"
 
@@ -117,7 +117,7 @@ def _review(request: Document) -> Review:
 
 
 def _resource_of(group: str, plural: str) -> Resource | None:
-    """The kind that a request is about; a request about a scale names the kind Scale."""
+    """Return the kind that a request is about; a request about a scale names the kind Scale."""
     return next((kind for kind in _OWN_KINDS if (kind.group, kind.plural) == (group, plural)), None)
 
 
@@ -126,6 +126,7 @@ def _warnings(warnings: list[str]) -> Document:
 
 
 def _denial(error: ApiError, review: Review) -> Document:
-    """The response of a denied request; the API server adds its own prefix to the message."""
+    """Return the response of a denied request; the API server adds its own prefix to the message.
+    """
     status = {**error.status(), "message": denial_reason(error.message), "code": error.code}
     return {"allowed": False, "status": status, **_warnings(review.warnings)}

@@ -100,7 +100,9 @@ async def server_side(send: Sender, path: str, document: Document, options: Appl
 
 
 async def _own_last_applied(send: Sender, path: str, live: Document) -> Document:
-    """The object after the last-applied annotation, if it exists, got a server-side apply owner."""
+    """Return the object after the last-applied annotation, if it exists, got a server-side apply
+    owner.
+    """
     metadata = live["metadata"]
     text = (metadata.get("annotations") or {}).get(ANNOTATION)
     owners = (
@@ -161,7 +163,7 @@ async def apply(
 
 
 def _patch(resource: Resource, live: Document, modified: Document) -> tuple[Document, str]:
-    """The patch from a live object to the applied one, and its media type."""
+    """Return the patch from a live object to the applied one, and its media type."""
     version = f"{resource.group}/{resource.version}/{resource.kind}"
     struct = facts()["kinds"].get(version)
     original = last_applied(live)
@@ -172,7 +174,7 @@ def _patch(resource: Resource, live: Document, modified: Document) -> tuple[Docu
 
 
 def server_side_manager(live: Document) -> str | None:
-    """The last server-side apply manager of an object, None if it was applied otherwise.
+    """Return the last server-side apply manager of an object, None if it was applied otherwise.
 
     Controllers apply, too: a manager other than kubectl only counts if it is the only one and
     kubectl did not create the object.
@@ -197,7 +199,7 @@ _CONTROLLERS: Final = ("capi-", "kapy")
 
 
 def last_applied(live: Document) -> Document:
-    """The object of the last client-side apply, {} if there was none."""
+    """Return the object of the last client-side apply, {} if there was none."""
     text = _annotations(live).get(LAST_APPLIED)
     if not text:
         return {}
@@ -209,7 +211,7 @@ def last_applied(live: Document) -> Document:
 
 
 def without_bookkeeping(document: Document) -> Document:
-    """The object without the fields that servers and owners write."""
+    """Return the object without the fields that servers and owners write."""
     source_metadata = document["metadata"]
     metadata = {name: source_metadata[name] for name in _APPLIED if name in source_metadata}
     if annotations := metadata.get("annotations"):
@@ -226,7 +228,7 @@ _APPLIED: Final = ("name", "namespace", "labels", "annotations")
 
 
 def _with_last_applied(document: Document) -> Document:
-    """The document with the last-applied annotation."""
+    """Return the document with the last-applied annotation."""
     metadata = document["metadata"]
     own = {
         key: annotation for key, annotation in _annotations(document).items() if key != LAST_APPLIED
@@ -244,7 +246,7 @@ def _annotations(document: Document) -> Mapping[str, str]:
 
 
 def _with_scope(document: Document, resource: Resource) -> Document:
-    """The document, without a namespace if its kind is cluster-scoped."""
+    """Return the document, without a namespace if its kind is cluster-scoped."""
     if resource.namespaced or "namespace" not in document["metadata"]:
         return document
     metadata = {name: value for name, value in document["metadata"].items() if name != "namespace"}

@@ -78,7 +78,8 @@ def _explain_field(field: FieldChange, causes: Sequence[Cause]) -> FieldChange:
 
 
 def _touches(patched: str, path: str) -> bool:
-    """Whether a patch of one path can explain a change at another: the same path, above or below.
+    """Return whether a patch of one path can explain a change at another: the same path, above or
+    below.
 
     An item appended to a list (`/-`) can be any of its items.
     """

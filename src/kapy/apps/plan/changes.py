@@ -86,7 +86,7 @@ def watch_changed_objects(sandbox: Sandbox, requested: Iterable[RequestedChange]
 
 
 def _without_foreign_scope(sandbox: Sandbox, change: RequestedChange) -> RequestedChange:
-    """The wish, without a namespace if its kind is cluster-scoped."""
+    """Return the wish, without a namespace if its kind is cluster-scoped."""
     metadata = change.document["metadata"]
     with suppress(UnknownSandboxKind):
         if "namespace" in metadata and not sandbox.kind_of(change.document).resource.namespaced:
@@ -121,8 +121,8 @@ async def _apply_change(sandbox: Sandbox, change: RequestedChange) -> None:
 
 
 def _check_resource_version(sandbox: Sandbox, change: RequestedChange) -> Document:
-    """The wanted object without its resourceVersion. Raises ChangeRefused if that is an outdated
-    one.
+    """Return the wanted object without its resourceVersion. Raises ChangeRefused if that is an
+    outdated one.
     """
     metadata = dict(change.document["metadata"])
     version = metadata.pop("resourceVersion", None)

@@ -54,7 +54,7 @@ def _is_machine(document: Document) -> bool:
 
 
 def _is_of_machines(document: Document) -> bool:
-    """Whether it is a Machine, a set of Machines, or an object that was created for one."""
+    """Return whether it is a Machine, a set of Machines, or an object that was created for one."""
     owners = document["metadata"].get("ownerReferences") or ()
     return document["kind"] in _MACHINES or any(owner["kind"] in _MACHINES for owner in owners)
 

@@ -103,7 +103,7 @@ _SECRET: Final = ("data", "stringData")
 
 
 def compared_part(document: Document) -> Document:
-    """The compared part of an object: labels, annotations, owners and spec.
+    """Return the compared part of an object: labels, annotations, owners and spec.
 
     Bookkeeping annotations of controllers and kubectl are left out.
     """

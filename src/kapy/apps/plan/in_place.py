@@ -11,7 +11,7 @@ from kapy.apps.plan.objects import Objects
 
 
 def updating_handlers(objects: Objects, hook: str) -> list[str]:
-    """The names of the handlers that decide on a kind of in-place update."""
+    """Return the names of the handlers that decide on a kind of in-place update."""
     return sorted(
         handler.name
         for config in objects.all(ExtensionConfig)

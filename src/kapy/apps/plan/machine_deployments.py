@@ -97,8 +97,9 @@ def _outcome(
 
 
 def _cleanup(prediction: Forecast, now: datetime) -> tuple[list[Document], list[Document]]:
-    """The MachineSets that stay (or are held by a finalizer) and those that are deleted: a finished
-    rollout keeps none without Machines."""
+    """Return the MachineSets that stay (or are held by a finalizer) and those that are deleted: a
+    finished rollout keeps none without Machines.
+    """
     done = all(
         (item.spec.replicas or 0) == 0 or item.metadata.name not in prediction.outdated
         for item in prediction.sets
@@ -142,7 +143,7 @@ class StepDescriptions:
                 yield f"delete {', '.join(names)} of MachineSet {name} ({before} → {after})"
 
     def remaining(self, name: str) -> int:
-        """The number of existing Machines that stay in a set."""
+        """Return the number of existing Machines that stay in a set."""
         return len(self._there.get(name, ()))
 
     def _next(self, name: str) -> str:

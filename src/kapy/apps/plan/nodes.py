@@ -32,18 +32,18 @@ class AssumedNodes:
         self._versions |= {ref.name: version for ref in pool.status.node_refs}
 
     def are_behind(self, pool: MachinePool) -> bool:
-        """Whether a Node of the pool has another version than the pool."""
+        """Return whether a Node of the pool has another version than the pool."""
         version = pool.spec.template.spec.version
         return any(self._versions.get(ref.name) != version for ref in pool.status.node_refs)
 
     # what a topology asks (kapy.core.topology.upgrading.Workloads)
 
     def informer(self, cluster: Key, resource: Resource) -> AssumedNodes:  # noqa: ARG002
-        """The Nodes of any cluster."""
+        """Return the Nodes of any cluster."""
         return self
 
     def raw(self, key: Key) -> Document | None:
-        """A Node with the fields that topologies read."""
+        """Return a Node with the fields that topologies read."""
         version = self._versions.get(key.name)
         return None if version is None else {"status": {"nodeInfo": {"kubeletVersion": version}}}
 

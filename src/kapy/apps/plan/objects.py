@@ -29,15 +29,15 @@ class Objects:
         return self._of(kind).values()
 
     def get(self, kind: type[O], key: Key) -> O | None:
-        """One object of a kind."""
+        """Return one object of a kind."""
         return self._of(kind).get(key)
 
     def document(self, name: Name) -> Document | None:
-        """One object of any kind, as it is stored."""
+        """Return one object of any kind, as it is stored."""
         return self.snapshot.get(name)
 
     def controlled(self, kind: type[O], owner: Object) -> list[O]:
-        """The objects of a kind whose controller is this object."""
+        """Return the objects of a kind whose controller is this object."""
         wanted, there = kind_of(kind), self._of(kind)
         return [
             there[name.key]
@@ -46,8 +46,9 @@ class Objects:
         ]
 
     def with_owned(self, documents: Iterable[Document]) -> list[Document]:
-        """The objects with all dependents that are garbage-collected with them, dependents
-        first."""
+        """Return the objects with all dependents that are garbage-collected with them, dependents
+        first.
+        """
         result: dict[str, Document] = {}
         todo = list(documents)
         while todo:
@@ -76,7 +77,7 @@ def kind_of(kind: type[Object]) -> GroupKind:
 
 
 def name_of(obj: Object) -> Name:
-    """The name of an object in a plan."""
+    """Return the name of an object in a plan."""
     return Name(kind_of(type(obj)), obj.key)
 
 

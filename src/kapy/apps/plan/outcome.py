@@ -56,5 +56,5 @@ class Outcome:
 
 
 def machine_count(number: int) -> str:
-    """A number of Machines as text."""
+    """Return a number of Machines as text."""
     return "a Machine" if number == 1 else f"{number} Machines"

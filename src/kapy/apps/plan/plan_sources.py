@@ -44,7 +44,7 @@ class FileSource:
         await into.store(others)
 
     async def extensions(self) -> Sequence[Document]:
-        """The ExtensionConfigs among the files."""
+        """Return the ExtensionConfigs among the files."""
         return [
             document
             for document in self.documents
@@ -80,13 +80,13 @@ class ClusterSource:
         await into.store(result.values())
 
     async def extensions(self) -> Sequence[Document]:
-        """The ExtensionConfigs of the management cluster, none if they cannot be read."""
+        """Return the ExtensionConfigs of the management cluster, none if they cannot be read."""
         return await self._list(ExtensionConfig.RESOURCE, "")
 
     async def admission_errors(
         self, requested: Sequence[RequestedChange], following: Iterable[Document]
     ) -> Mapping[Name, str]:
-        """The result of a dry run of each object, webhooks included. Raises Unreachable."""
+        """Return the result of a dry run of each object, webhooks included. Raises Unreachable."""
         kinds, result = Kinds(self.client), dict[Name, str]()
 
         async def ask(document: Document, options: ApplyOptions | None = None) -> None:
@@ -206,7 +206,8 @@ def _refers_to(cluster_class: Document, names: set[tuple[str, str, str]]) -> boo
 
 
 def _is_affected(document: Document, clusters: set[Key]) -> bool:
-    """Whether an object belongs to an affected Cluster, or to none (templates of classes)."""
+    """Return whether an object belongs to an affected Cluster, or to none (templates of classes).
+    """
     labels = document["metadata"].get("labels") or {}
     name = labels.get(Label.CLUSTER_NAME)
     return name is None or Key(document["metadata"].get("namespace", ""), name) in clusters

@@ -41,8 +41,9 @@ class PlanSource(Protocol):
     async def admission_errors(
         self, requested: Sequence[RequestedChange], following: Iterable[Document]
     ) -> Mapping[Name, str]:
-        """The reasons for which the API server would refuse requested changes, or objects written
-        because of them: it may have admission webhooks of its own. Raises KapyError."""
+        """Return the reasons for which the API server would refuse requested changes, or objects
+        written because of them: it may have admission webhooks of its own. Raises KapyError.
+        """
         ...
 
 
@@ -86,7 +87,8 @@ async def compute_plan(
     gates: FeatureGates,
     post: HookTransport | None = None,
 ) -> Plan:
-    """The effects of the requested changes. Raises ChangeRefused and the errors of reading `world`.
+    """Return the effects of the requested changes. Raises ChangeRefused and the errors of reading
+    `world`.
 
     post: connects to extensions, None for HTTPS; the RuntimeSDK gate is open if there are
     extensions.
@@ -138,7 +140,7 @@ def _first_changes(plan: Plan) -> Iterator[Document]:
 
 
 def _is_listed(change: Change, requested: Sequence[RequestedChange]) -> bool:
-    """Whether a change is listed; changes of Machines are listed with rollouts."""
+    """Return whether a change is listed; changes of Machines are listed with rollouts."""
     name = change.name
     return name.kind.kind not in _LISTED_WITH_ROLLOUTS or any(
         (item.document["kind"], Key.of(item.document)) == (name.kind.kind, name.key)
@@ -150,8 +152,9 @@ _LISTED_WITH_ROLLOUTS: Final = (Machine.RESOURCE.kind, MachineSet.RESOURCE.kind)
 
 
 async def _after_rollouts(box: Sandbox, outcomes: Iterable[Outcome]) -> Snapshot:
-    """The snapshot after rollouts and before any controller reacts; objects to be listed as deleted
-    are still in it."""
+    """Return the snapshot after rollouts and before any controller reacts; objects to be listed as
+    deleted are still in it.
+    """
     deleted: dict[Name, Document] = {}
     for outcome in outcomes:
         await box.remove(outcome.deleted)

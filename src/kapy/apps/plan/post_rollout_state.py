@@ -29,7 +29,7 @@ def template_meta(machine_set: MachineSet) -> ObjectMeta:
 
 
 def planned_machine(machine: Machine, owner: Object, number: int, now: datetime) -> Machine:
-    """A planned Machine, with a placeholder name."""
+    """Return a planned Machine, with a placeholder name."""
     machine = copy_model(machine)
     metadata = machine.metadata
     metadata.name = f"{owner.metadata.name}{PLANNED_NAME}{number + 1}"
@@ -44,7 +44,7 @@ def planned_machine(machine: Machine, owner: Object, number: int, now: datetime)
 
 
 def rolled_out_control_plane(kcp: KubeadmControlPlane) -> KubeadmControlPlane:
-    """The control plane after its rollout, when all of its Machines match its spec."""
+    """Return the control plane after its rollout, when all of its Machines match its spec."""
     after = copy_model(kcp)
     status = after.status
     wanted = 1 if kcp.spec.replicas is None else kcp.spec.replicas
@@ -60,7 +60,7 @@ def rolled_out_control_plane(kcp: KubeadmControlPlane) -> KubeadmControlPlane:
 def rolled_out_deployment(
     deployment: MachineDeployment, sets: Sequence[MachineSet]
 ) -> MachineDeployment:
-    """The MachineDeployment after its rollout, with the planned MachineSets."""
+    """Return the MachineDeployment after its rollout, with the planned MachineSets."""
     after = copy_model(deployment)
     status, there = after.status, sum(machine_set.spec.replicas or 0 for machine_set in sets)
     status.replicas = status.ready_replicas = status.available_replicas = there
@@ -70,7 +70,8 @@ def rolled_out_deployment(
 
 
 def foreign_status(spec: Document, status: Document) -> Document:
-    """The status of another provider's control plane after its rollout, for both contracts."""
+    """Return the status of another provider's control plane after its rollout, for both contracts.
+    """
     after = dict(status)
     if "version" in spec:
         after["version"] = spec["version"]
@@ -96,8 +97,9 @@ TOPOLOGY_FINALIZERS: Final = (
 
 
 def without_outside_finalizers(document: Document, now: datetime) -> Document | None:
-    """A deleted object after all finalizers outside the sandbox were removed; None if no finalizer
-    is left."""
+    """Return a deleted object after all finalizers outside the sandbox were removed; None if no
+    finalizer is left.
+    """
     metadata = document["metadata"]
     held = [
         finalizer

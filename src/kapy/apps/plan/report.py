@@ -21,7 +21,8 @@ MAX_STEPS: Final = 12
 
 
 def as_document(plan: Plan) -> Document:
-    """The whole plan as JSON: {"stages": [{"changes", "rollouts"}], "underWay", "problems"}."""
+    """Return the whole plan as JSON: {"stages": [{"changes", "rollouts"}], "underWay", "problems"}.
+    """
     return {
         "kind": "Plan",
         "stages": [_stage(stage) for stage in plan.stages],
@@ -103,12 +104,12 @@ def _rollout(rollout: Rollout) -> Document:
 
 
 def as_text(plan: Plan, *, color: bool = False) -> str:
-    """The plan as text for users."""
+    """Return the plan as text for users."""
     return "\n".join(_Printer(color=color).lines(plan)) + "\n"
 
 
 def as_summary(plan: Plan, *, color: bool = False) -> str:
-    """A one-line summary of the plan, and its problems."""
+    """Return a one-line summary of the plan, and its problems."""
     return "\n".join(_Printer(color=color).summary(plan)) + "\n"
 
 

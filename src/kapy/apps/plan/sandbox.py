@@ -113,7 +113,7 @@ class Sandbox:
         return Name(GroupKind(resource.group, resource.kind), Key.of(document))
 
     def snapshot(self) -> Snapshot:
-        """All objects of custom kinds, and the watched ones of others, as they are now."""
+        """Return all objects of custom kinds, and the watched ones of others, as they are now."""
         result = {}
         wanted = {entry.kind for entry in self.watched}
         for kind in self.server.context.registry:
@@ -188,7 +188,7 @@ def _add_extension_callers(
 
 
 def _with_metadata(document: Document) -> Document:
-    """A copy with the metadata that a server gives to every object."""
+    """Return a copy with the metadata that a server gives to every object."""
     metadata = dict(document["metadata"])
     group, _ = split_api_version(document["apiVersion"])
     metadata.setdefault("uid", f"{group}/{document['kind']}/{Key.of(document)}")
@@ -198,7 +198,7 @@ def _with_metadata(document: Document) -> Document:
 
 
 def _without_server_fields(crd: Document) -> Document:
-    """A CRD without the fields that a server wrote into it."""
+    """Return a CRD without the fields that a server wrote into it."""
     crd_metadata = crd["metadata"]
     metadata = {
         name: crd_metadata[name]

@@ -89,7 +89,8 @@ class RemoteClusters:
         return _Dialed(self._channel, kubeconfig, node)
 
     async def certificate_expiry(self, kubeconfig: Kubeconfig, node: str) -> datetime:
-        """The expiry time of the API server's certificate on a machine. Raises Unreachable."""
+        """Return the expiry time of the API server's certificate on a machine. Raises Unreachable.
+        """
         answer = document_of(await self._channel.ask(EXPIRY, _request(kubeconfig, node)))
         return datetime.fromisoformat(answer["expiry"])
 
@@ -153,7 +154,7 @@ class DialedClusters:
         self._transports.pop(handle, None)
 
     async def certificate_expiry(self, request: Request) -> Reply:
-        """The expiry time of an API server's certificate. Raises Unreachable."""
+        """Return the expiry time of an API server's certificate. Raises Unreachable."""
         access = _access_of(request)
         end = await self._clusters.certificate_expiry(access.kubeconfig, access.node)
         return Reply(200, {"expiry": end.isoformat()})

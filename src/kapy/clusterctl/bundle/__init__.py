@@ -48,5 +48,5 @@ class Bundle:
 
 
 def provider_of(label: str, name: str, kind: str) -> Provider | None:
-    """The provider of an artifact in a bundle; None for cert-manager. Raises ValueError."""
+    """Return the provider of an artifact in a bundle; None for cert-manager. Raises ValueError."""
     return None if label == CERT_MANAGER else Provider(name, ProviderType(kind), "")

@@ -48,8 +48,9 @@ def open_bundle(path: Path) -> Bundle:
 
 
 def artifact_of(release: Release) -> Artifact:
-    """The artifact of a release; its components file is also listed under the name that Cluster API
-    Operator looks for."""
+    """Return the artifact of a release; its components file is also listed under the name that
+    Cluster API Operator looks for.
+    """
     also = {}
     if release.provider is not None:
         theirs = f"{operator_type(release.provider)}-{GENERIC}"

@@ -37,7 +37,7 @@ async def gather_bundle(
     cert_manager: bool = True,
     digests: bool = True,
 ) -> Bundle:
-    """The requested providers, the usual ones, and cert-manager.
+    """Return the requested providers, the usual ones, and cert-manager.
 
     digests: ask the registries for the digests of images; an image keeps no digest if its registry
     does not answer. Raises ConfigError and RepositoryError.

@@ -61,7 +61,7 @@ async def push(bundle: Bundle, place: str, config: Config, progress: Progress) -
 
 
 def bundle_settings(bundle: Bundle, place: str, *, image_repository: str = "") -> dict[str, Any]:
-    """The configuration that uses the releases at a place (a folder, or `oci://…`).
+    """Return the configuration that uses the releases at a place (a folder, or `oci://…`).
 
     image_repository: the registry to which the images were mirrored, if any.
     """

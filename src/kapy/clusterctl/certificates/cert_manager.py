@@ -63,20 +63,20 @@ class Plan:
 
 
 async def is_there(client: Client) -> bool:
-    """Whether cert-manager's CRDs exist and were not defined by a kapy plane itself."""
+    """Return whether cert-manager's CRDs exist and were not defined by a kapy plane itself."""
     definition = await _definition(client)
     return definition is not None and not of_plane(definition)
 
 
 async def is_built_in(client: Client) -> bool:
-    """Whether a kapy plane serves the kinds of cert-manager itself."""
+    """Return whether a kapy plane serves the kinds of cert-manager itself."""
     definition = await _definition(client)
     return definition is not None and of_plane(definition)
 
 
 def of_plane(definition: Document) -> bool:
-    """Whether a cert-manager CRD was defined by a kapy plane and cert-manager was not installed
-    since.
+    """Return whether a cert-manager CRD was defined by a kapy plane and cert-manager was not
+    installed since.
 
     cert-manager's own CRDs carry its name in a label.
     """
@@ -93,7 +93,7 @@ async def _definition(client: Client) -> Document | None:
 
 
 async def images(client: Client, config: Config) -> list[str]:
-    """The images that installing cert-manager needs; none if its namespace exists."""
+    """Return the images that installing cert-manager needs; none if its namespace exists."""
     try:
         await retry(lambda: client.get(NAMESPACES, Key("", _NAMESPACE)))
     except NotFound:
@@ -113,7 +113,7 @@ async def ensure_installed(client: Client, config: Config, progress: Progress) -
 
 
 async def plan(client: Client, config: Config) -> Plan:
-    """The plan of `ensure_latest`."""
+    """Return the plan of `ensure_latest`."""
     result, _ = await _compute_plan(client, config)
     return result
 
@@ -151,7 +151,7 @@ async def _compute_plan(client: Client, config: Config) -> tuple[Plan, list[Labe
 def _compare(
     existing: Sequence[Labelled], manifest: Sequence[Document], target: str
 ) -> tuple[str, bool]:
-    """The installed version, and whether it must be replaced."""
+    """Return the installed version, and whether it must be replaced."""
     relevant = [labelled for labelled in existing if labelled.kind not in _SERVER_KINDS]
     wanted = _version(target, "config version")
     current = ""
@@ -170,7 +170,7 @@ def _compare(
 
 
 def _differs(existing: Sequence[Labelled], manifest: Sequence[Document]) -> bool:
-    """Whether an installation of the same version is incomplete, or has other images."""
+    """Return whether an installation of the same version is incomplete, or has other images."""
     documents = [{"kind": labelled.kind, **labelled.document} for labelled in existing]
     return len(existing) != len(manifest) or Counter(images_of(documents)) != Counter(
         images_of(manifest)
@@ -188,7 +188,7 @@ def _version(text: str, of: str) -> Version:
 
 
 async def _manifest(config: Config) -> list[Document]:
-    """The objects of cert-manager, ready to be written."""
+    """Return the objects of cert-manager, ready to be written."""
     settings = config.cert_manager
     repository = repository_at(settings.url, _NAMESPACE, config)
     file = repository.components_file
@@ -221,7 +221,7 @@ async def _install(
 
 
 async def _works(client: Client) -> bool:
-    """Whether cert-manager can issue a certificate now."""
+    """Return whether cert-manager can issue a certificate now."""
     try:
         await _test_issuance(client)
     except NotApplied:

@@ -14,7 +14,7 @@ WEBHOOKS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfigurati
 
 
 def source(document: Document) -> tuple[Key | None, Key | None]:
-    """The Certificate or Secret whose CA an object asks to be injected."""
+    """Return the Certificate or Secret whose CA an object asks to be injected."""
     annotations = document["metadata"].get("annotations") or {}
     return _key(annotations.get(INJECT_CA_FROM)), _key(annotations.get(INJECT_FROM_SECRET))
 
@@ -22,8 +22,9 @@ def source(document: Document) -> tuple[Key | None, Key | None]:
 def inject_bundles(
     document: Document, bundles: Mapping[Key, bytes], by_secret: Mapping[Key, bytes]
 ) -> Document:
-    """The object with the CA bundle that it asks for; the same object if it asks for none of
-    these."""
+    """Return the object with the CA bundle that it asks for; the same object if it asks for none of
+    these.
+    """
     certificate, secret = source(document)
     bundle = bundles.get(certificate) if certificate else None
     if bundle is None and secret is not None:
@@ -32,7 +33,7 @@ def inject_bundles(
 
 
 def with_bundle(document: Document, bundle: str) -> Document:
-    """A CRD, webhook configuration or APIService with `bundle` (base64) as CA bundle."""
+    """Return a CRD, webhook configuration or APIService with `bundle` (base64) as CA bundle."""
     if document["kind"] in WEBHOOKS:
         webhooks = [_webhook_with_bundle(item, bundle) for item in document.get("webhooks") or []]
         return {**document, "webhooks": webhooks}

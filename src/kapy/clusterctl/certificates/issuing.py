@@ -54,7 +54,7 @@ def issue_secrets(
     labels: Mapping[Key, Mapping[str, str]],
     anew: bool = False,
 ) -> IssuedSecrets:
-    """The Secrets that are missing or due (all if `anew`), and the CA bundles.
+    """Return the Secrets that are missing or due (all if `anew`), and the CA bundles.
 
     held: the existing Secrets. labels: additional labels for the Secrets of a Certificate.
     """
@@ -81,8 +81,9 @@ def issue_secrets(
 
 
 def stored_request(secret: Document) -> CertificateRequest | None:
-    """The request for which the certificate in a Secret was issued; None if kapy did not issue
-    it."""
+    """Return the request for which the certificate in a Secret was issued; None if kapy did not
+    issue it.
+    """
     text = (secret["metadata"].get("annotations") or {}).get(CERTIFICATE_MARK)
     try:
         return CertificateRequest.of(decode_json(text)) if text else None
@@ -91,7 +92,7 @@ def stored_request(secret: Document) -> CertificateRequest | None:
 
 
 def value(secret: Document, name: str) -> bytes:
-    """A value of a Secret, b"" if the key is missing."""
+    """Return a value of a Secret, b"" if the key is missing."""
     return b64decode((secret.get("data") or {}).get(name) or "")
 
 
@@ -104,7 +105,9 @@ def _authority(
     *,
     anew: bool,
 ) -> _Authority:
-    """The CA that signs `request`: the existing one, or a new one, which is added to `issued`."""
+    """Return the CA that signs `request`: the existing one, or a new one, which is added to
+    `issued`.
+    """
     if secret is not None and not anew and is_good(value(secret, _CERTIFICATE), now):
         certificate = value(secret, _CERTIFICATE)
         pair = KeyPair(certificate, value(secret, _KEY))
@@ -150,14 +153,15 @@ def _leaf(
 
 
 def validity_of(request: CertificateRequest, usual: timedelta) -> timedelta:
-    """The validity period of a certificate."""
+    """Return the validity period of a certificate."""
     return timedelta(seconds=request.seconds) if request.seconds else usual
 
 
 def _serves(
     secret: Document, request: CertificateRequest, authority: _Authority, now: datetime
 ) -> bool:
-    """Whether a Secret holds the requested certificate from this CA, valid for long enough."""
+    """Return whether a Secret holds the requested certificate from this CA, valid for long enough.
+    """
     certificate = value(secret, _CERTIFICATE)
     if not is_good(certificate, now) or value(secret, _CA) != authority.bundle:
         return False
@@ -165,7 +169,7 @@ def _serves(
 
 
 def is_good(certificate: bytes, now: datetime) -> bool:
-    """Whether a certificate can be read and more than a third of its validity is left."""
+    """Return whether a certificate can be read and more than a third of its validity is left."""
     try:
         read = facts(certificate)
     except InvalidPem:

@@ -27,7 +27,7 @@ class CertificateRecord:
 
 
 async def certificates_in(client: Client, *, now: datetime) -> list[CertificateRecord]:
-    """All certificates that kapy issued, by Secret. Raises ApiErrors, InvalidPem."""
+    """Return all certificates that kapy issued, by Secret. Raises ApiErrors, InvalidPem."""
     certificates = []
     for secret in (await client.list(SECRETS, labels=CERTIFICATE_MARK)).items:
         certificate = value(secret, "tls.crt")

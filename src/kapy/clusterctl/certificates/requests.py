@@ -55,23 +55,24 @@ class CertificateRequest:
         return self.secret == self.authority
 
     def document(self) -> Document:
-        """The request as a document, which is stored beside the certificate for its renewal."""
+        """Return the request as a document, which is stored beside the certificate for its renewal.
+        """
         return asdict(self)
 
     @classmethod
     def of(cls, document: Document) -> CertificateRequest:
-        """The request that `document` returned."""
+        """Return the request that `document` returned."""
         lists = {name: tuple(document[name]) for name in ("names", "organizations", "usages")}
         return cls(**(document | lists))
 
 
 def of_cert_manager(document: Document) -> bool:
-    """Whether an object is of one of cert-manager's kinds."""
+    """Return whether an object is of one of cert-manager's kinds."""
     return split_api_version(document["apiVersion"])[0] == GROUP
 
 
 def requests_in(objects: Iterable[Document]) -> list[CertificateRequest]:
-    """The certificates that these objects request, CAs first. Raises CertificateError."""
+    """Return the certificates that these objects request, CAs first. Raises CertificateError."""
     originals = [obj for obj in objects if of_cert_manager(obj)]
     issuers = {
         reference(original): original for original in originals if original["kind"] in _ISSUERS
@@ -83,13 +84,13 @@ def requests_in(objects: Iterable[Document]) -> list[CertificateRequest]:
 
 
 def reference(issuer: Document) -> Reference:
-    """The reference by which Certificates name an Issuer or a ClusterIssuer."""
+    """Return the reference by which Certificates name an Issuer or a ClusterIssuer."""
     key = Key.of(issuer)
     return issuer["kind"], "" if issuer["kind"] == "ClusterIssuer" else key.namespace, key.name
 
 
 def request_of(certificate: Document, issuers: Mapping[Reference, Document]) -> CertificateRequest:
-    """The certificate that an object requests. Raises CertificateError."""
+    """Return the certificate that an object requests. Raises CertificateError."""
     key, spec = Key.of(certificate), certificate["spec"]
     names = (*(spec.get("dnsNames") or ()), *(spec.get("ipAddresses") or ()))
     secret = str(spec["secretName"])
@@ -109,7 +110,7 @@ def request_of(certificate: Document, issuers: Mapping[Reference, Document]) -> 
 
 
 def _authority(key: Key, reference: Document, issuers: Mapping[Reference, Document]) -> str:
-    """The name of the Secret with the signing CA."""
+    """Return the name of the Secret with the signing CA."""
     kind, name = reference.get("kind", "Issuer"), reference["name"]
     issuer = issuers.get((kind, "" if kind == "ClusterIssuer" else key.namespace, name))
     if issuer is None:
@@ -129,7 +130,7 @@ def _authority(key: Key, reference: Document, issuers: Mapping[Reference, Docume
 
 
 def seconds_of(key: Key, spec: Document, field: str) -> int:
-    """A duration of a Certificate in seconds, 0 if not set. Raises CertificateError."""
+    """Return a duration of a Certificate in seconds, 0 if not set. Raises CertificateError."""
     text = spec.get(field)
     if not text:
         return 0

@@ -58,5 +58,5 @@ PROVIDER_LABEL = "cluster.x-k8s.io/provider"
 
 
 def common_labels(provider: Provider) -> dict[str, str]:
-    """The labels that mark an object as installed by clusterctl, and for which provider."""
+    """Return the labels that mark an object as installed by clusterctl, and for which provider."""
     return {CLUSTERCTL_LABEL: "", PROVIDER_LABEL: provider.label}

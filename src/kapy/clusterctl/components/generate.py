@@ -27,7 +27,7 @@ async def generate_components(
     namespace: str = "",
     substitute: bool = True,
 ) -> Components:
-    """The components of a version ("": the default one) that supports a contract kapy knows.
+    """Return the components of a version ("": the default one) that supports a contract kapy knows.
 
     Raises ClusterctlError.
     """

@@ -41,7 +41,7 @@ def images_of(documents: Iterable[Document]) -> Iterator[str]:
 
 
 def containers(document: Document) -> list[dict[str, Any]]:
-    """The containers of a Deployment or DaemonSet, then its init containers."""
+    """Return the containers of a Deployment or DaemonSet, then its init containers."""
     if document.get("kind") not in _WITH_PODS:
         return []
     try:
@@ -61,7 +61,7 @@ def containers(document: Document) -> list[dict[str, Any]]:
 
 
 def has_manager(document: Document) -> bool:
-    """Whether this is a Deployment with the container that runs the provider."""
+    """Return whether this is a Deployment with the container that runs the provider."""
     return document.get("kind") == "Deployment" and any(
         container.get("name") == MANAGER for container in containers(document)
     )

@@ -61,7 +61,7 @@ def move_to(document: Document, namespace: str) -> None:
 
 
 def qualified_name(document: Document) -> str:
-    """The name of an object in errors: `Certificate a/b`."""
+    """Return the name of an object in errors: `Certificate a/b`."""
     metadata = document.get("metadata") or {}
     parts = (metadata.get("namespace"), metadata.get("name"))
     return f"{document.get('kind', '')} {'/'.join(part for part in parts if part)}"

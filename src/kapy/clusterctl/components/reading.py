@@ -30,7 +30,7 @@ async def read_components(
     namespace: str = "",
     substitute: bool = True,
 ) -> Components:
-    """The components of a provider version; by default, of its default version.
+    """Return the components of a provider version; by default, of its default version.
 
     namespace, substitute: as for `components_of`. Raises RepositoryError and the errors of
     `components_of`.
@@ -53,7 +53,7 @@ def components_of(
     substitute: bool = True,
     source: str = "",
 ) -> Components:
-    """The components in the text of a file.
+    """Return the components in the text of a file.
 
     namespace: the target namespace, instead of the file's Namespace. substitute: False keeps the
     variables unreplaced. source: the name of the file in errors. Raises ComponentsError,
@@ -94,7 +94,7 @@ def _substitute(text: str, config: Config) -> str:
 
 
 def _target(documents: list[Document], wanted: str) -> str:
-    """The target namespace; a Namespace object is added if the file has none."""
+    """Return the target namespace; a Namespace object is added if the file has none."""
     own = [document for document in documents if document.get("kind") == "Namespace"]
     if len(own) > 1:
         names = ", ".join((item.get("metadata") or {}).get("name", "") for item in own)
@@ -120,7 +120,7 @@ def _label(document: Document, provider: Provider) -> None:
 
 
 def _sort(documents: Iterable[Document]) -> list[Document]:
-    """The Namespace first, then cert-manager's objects, then all others in file order.
+    """Return the Namespace first, then cert-manager's objects, then all others in file order.
 
     So cert-manager sees a Certificate before the objects into which its CA is injected.
     cert-manager's objects are in reverse file order, as in upstream's output, whose sort has this

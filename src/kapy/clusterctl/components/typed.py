@@ -72,7 +72,7 @@ def _normalize_fields(parent: dict[str, Any], fields: Mapping[str, _Field]) -> N
 
 
 def _missing(field: _Field) -> Any:
-    """The value that is written for a required field that is missing."""
+    """Return the value that is written for a required field that is missing."""
     if field.sign != "=":
         return None
     return _CONSTANTS[field.type] if field.type in _CONSTANTS else _normalize({}, field.type)

@@ -32,7 +32,7 @@ def watch_everything(document: Document) -> None:
 
 
 def _value(argument: Any, following: Any) -> str:
-    """The value of the flag, if the argument is that flag."""
+    """Return the value of the flag, if the argument is that flag."""
     if argument == _FLAG:
         return str(following)
     name, _, value = str(argument).partition("=")

@@ -31,8 +31,8 @@ GITLAB_TOKEN: Final = "gitlab-access-token"
 
 
 def load(path: str | None, environ: Mapping[str, str]) -> Config:
-    """The configuration of a file (a path or a URL), or of the file in the default location, if
-    any.
+    """Return the configuration of a file (a path or a URL), or of the file in the default location,
+    if any.
 
     Raises ConfigError.
     """
@@ -60,7 +60,7 @@ class Config:
         return configured_providers(self.file, self.environ)
 
     def provider(self, name: str, kind: ProviderType) -> Provider:
-        """The provider of a name and type. Raises ConfigError with the nearest names."""
+        """Return the provider of a name and type. Raises ConfigError with the nearest names."""
         from kapy.clusterctl.config.providers import choose_provider
 
         return choose_provider(self.providers, name, kind)

@@ -35,7 +35,7 @@ class CertManager:
 
 
 def cert_manager(file: File, environ: Mapping[str, str]) -> CertManager:
-    """The `cert-manager` part of the file; an invalid timeout is replaced by the default.
+    """Return the `cert-manager` part of the file; an invalid timeout is replaced by the default.
 
     Raises ConfigError.
     """

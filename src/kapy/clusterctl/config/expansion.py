@@ -8,7 +8,7 @@ from kapy.clusterctl.errors import ClusterctlError, ConfigError
 
 
 def expand(text: str, environ: Mapping[str, str], setting: str) -> str:
-    """The text with environment variables expanded; unset ones are empty.
+    """Return the text with environment variables expanded; unset ones are empty.
 
     setting: the setting, for errors. Raises ConfigError.
     """

@@ -56,13 +56,13 @@ def read(place: str | None, environ: Mapping[str, str]) -> File:
 
 
 def default_file(folders: Sequence[Path]) -> Path | None:
-    """The first configuration file found in the folders."""
+    """Return the first configuration file found in the folders."""
     value = (folder / f"{_NAME}{end}" for folder in folders for end in _READERS if end)
     return next((path for path in value if path.is_file()), None)
 
 
 def text_of(value: object) -> str:
-    """A value as the text of a variable, in Go's format; "" for lists and maps."""
+    """Return a value as the text of a variable, in Go's format; "" for lists and maps."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value == value and abs(value) != float("inf"):
@@ -100,7 +100,9 @@ def _yaml(content: bytes) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _words(content: bytes) -> dict[str, str]:
-    """The booleans of the top level as they are written: upstream reads `yes` and `on` as text."""
+    """Return the booleans of the top level as they are written: upstream reads `yes` and `on` as
+    text.
+    """
     import yaml as pyyaml
 
     root = pyyaml.compose(content, Loader=pyyaml.CSafeLoader)

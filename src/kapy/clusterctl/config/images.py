@@ -31,7 +31,7 @@ class Images:
         self._file = file
 
     def override(self, component: str, image: str) -> str:
-        """The image to use in place of an image of a component.
+        """Return the image to use in place of an image of a component.
 
         Raises ConfigError if the image name is incomplete, or the configuration is invalid.
         """

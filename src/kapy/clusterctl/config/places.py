@@ -12,18 +12,19 @@ _OLD_FOLDER: Final = ".cluster-api"
 
 
 def home(environ: Mapping[str, str]) -> Path:
-    """The user's home directory."""
+    """Return the user's home directory."""
     return Path(environ["HOME"]) if environ.get("HOME") else Path.home()
 
 
 def config_folders(environ: Mapping[str, str]) -> list[Path]:
-    """The folders in which `clusterctl.yaml` and `overrides` are looked for, in this order."""
+    """Return the folders in which `clusterctl.yaml` and `overrides` are looked for, in this order.
+    """
     usual = "Library/Application Support" if sys.platform == "darwin" else ".config"
     return [_xdg(environ, "XDG_CONFIG_HOME", usual) / _FOLDER, home(environ) / _OLD_FOLDER]
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
-    """The folder of downloads."""
+    """Return the folder of downloads."""
     usual = "Library/Caches" if sys.platform == "darwin" else ".cache"
     return _xdg(environ, "XDG_CACHE_HOME", usual) / _FOLDER
 

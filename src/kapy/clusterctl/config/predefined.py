@@ -98,7 +98,9 @@ _UNUSUAL_FILES: Final = {
 
 
 def predefined_providers() -> list[Provider]:
-    """The predefined providers, in list order; each URL is that of the newest GitHub release."""
+    """Return the predefined providers, in list order; each URL is that of the newest GitHub
+    release.
+    """
     return [
         Provider(name, kind, f"https://github.com/{path}/releases/latest/{_file(name, kind)}")
         for kind, repositories in _REPOSITORIES.items()

@@ -32,7 +32,7 @@ _ALLOWED: Final = (
 
 
 def configured_providers(file: File, environ: Mapping[str, str]) -> list[Provider]:
-    """All providers, by type and name; an entry of the file replaces a predefined one.
+    """Return all providers, by type and name; an entry of the file replaces a predefined one.
 
     Raises ConfigError.
     """
@@ -49,7 +49,7 @@ def configured_providers(file: File, environ: Mapping[str, str]) -> list[Provide
 
 
 def choose_provider(providers: Sequence[Provider], name: str, kind: ProviderType) -> Provider:
-    """The provider of a name and type. Raises ConfigError with the nearest names."""
+    """Return the provider of a name and type. Raises ConfigError with the nearest names."""
     for provider in providers:
         if provider.name == name and provider.type is kind:
             return provider

@@ -14,7 +14,7 @@ _MAX_BYTES: Final = 16 * 2**20
 
 
 def download(url: str) -> bytes:
-    """The content of the file. This call blocks, because every command needs the file first.
+    """Return the content of the file. This call blocks, because every command needs the file first.
 
     Raises ConfigError.
     """

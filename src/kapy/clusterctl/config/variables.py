@@ -18,7 +18,7 @@ class Variables:
         self._texts = texts
 
     def get(self, name: str) -> str | None:
-        """The value, or None if it is not set anywhere."""
+        """Return the value, or None if it is not set anywhere."""
         key = name.lower()
         if key in self._given:
             return self._given[key]

@@ -53,7 +53,7 @@ class Comments:
         return bool(self.comments)
 
     def insert_into(self, text: str, before: str) -> str:
-        """The converted document with the comments inserted. before: the original text."""
+        """Return the converted document with the comments inserted. before: the original text."""
         places = {field.path: field for field in _fields(text)}
         above: dict[int, list[str]] = {}
         beside: dict[int, str] = {}
@@ -80,7 +80,7 @@ class Comments:
 
 
 def comments_of(text: str) -> Comments:
-    """The comments of a document that can be read."""
+    """Return the comments of a document that can be read."""
     return Comments(tuple(_comments(text)) if "#" in text else ())
 
 
@@ -128,7 +128,7 @@ def _fields_of(node: yaml.Node, path: Path) -> Iterator[_Field]:
 
 
 def _new_position(path: Path, places: Mapping[Path, _Field]) -> tuple[_Field | None, bool]:
-    """The field at a path, or the nearest enclosing one; and whether it is the same field.
+    """Return the field at a path, or the nearest enclosing one; and whether it is the same field.
 
     A field that is gone may have moved down, if exactly one field has its name.
     """
@@ -146,7 +146,8 @@ def _new_position(path: Path, places: Mapping[Path, _Field]) -> tuple[_Field | N
 
 
 def _has_room(place: _Field) -> bool:
-    """Whether a comment fits on the field's line, which is not so inside a multi-line text."""
+    """Return whether a comment fits on the field's line, which is not so inside a multi-line text.
+    """
     return not place.simple or place.line == place.last
 
 

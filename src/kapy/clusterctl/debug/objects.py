@@ -43,7 +43,7 @@ async def collect_objects(
 async def list_objects(
     client: Client, resource: Resource, namespace: str, archive: Archive, *, labels: str = ""
 ) -> Sequence[Document]:
-    """All objects of a kind; none if they cannot be read, which is noted in the archive."""
+    """Return all objects of a kind; none if they cannot be read, which is noted in the archive."""
     try:
         items = (await client.list(resource, namespace, labels=labels)).items
     except NotFound:
@@ -55,7 +55,7 @@ async def list_objects(
 
 
 async def _read(client: Client, namespace: str, archive: Archive) -> Graph:
-    """All objects of the namespace that may belong to a Cluster.
+    """Return all objects of the namespace that may belong to a Cluster.
 
     Secrets are read first, so that their values are removed from everything else.
     """
@@ -111,7 +111,7 @@ async def _events(
 
 
 def event_line(event: Document) -> str:
-    """An event as one line, which begins with its time."""
+    """Return an event as one line, which begins with its time."""
     about = event.get("involvedObject") or {}
     when = event.get("lastTimestamp") or event.get("eventTime") or ""
     count = event.get("count") or 1

@@ -132,7 +132,8 @@ class Redactor:
     # Documents
 
     def document(self, document: Document) -> Document:
-        """A copy without secrets. A Secret keeps its key names and the sizes of its values."""
+        """Return a copy without secrets. A Secret keeps its key names and the sizes of its values.
+        """
         result: Document = self._node(document, MAX_DEPTH, secret=False)
         return result
 
@@ -177,7 +178,7 @@ class Redactor:
     # Texts
 
     def text(self, text: str) -> str:
-        """The text without secrets."""
+        """Return the text without secrets."""
         return self._text(text, MAX_DEPTH)
 
     def _text(self, text: str, depth: int) -> str:
@@ -256,7 +257,7 @@ class Redactor:
 
 
 def _empty_secret(secret: Document) -> Document:
-    """A Secret without its values."""
+    """Return a Secret without its values."""
     empty = {
         part: {key: _replacement(str(value)) for key, value in values.items()}
         for part in ("data", "stringData")
@@ -281,7 +282,8 @@ def _is_secret(name: str) -> bool:
 
 
 def _is_place(value: Any) -> bool:
-    """Whether a value only refers to a secret: a reference to an object, or to a key of one."""
+    """Return whether a value only refers to a secret: a reference to an object, or to a key of one.
+    """
     return (
         isinstance(value, dict)
         and bool(value)
@@ -303,7 +305,7 @@ def _is_place(value: Any) -> bool:
 
 
 def _without_ends(text: str) -> str:
-    """The text without the ends of private keys whose beginnings are missing."""
+    """Return the text without the ends of private keys whose beginnings are missing."""
     parts: list[str] = []
     copied = 0
     for end in _PEM_END.finditer(text):
@@ -316,7 +318,7 @@ def _without_ends(text: str) -> str:
 
 
 def _key_body(text: str) -> int:
-    """The number of trailing characters of a text that may be the body of a key."""
+    """Return the number of trailing characters of a text that may be the body of a key."""
     begin = len(text)
     while begin and (text[begin - 1] in _KEY_CHARACTERS):
         begin -= 1
@@ -341,7 +343,7 @@ def _field(match: re.Match[str]) -> str:
 
 
 def _name_of(match: re.Match[str]) -> str:
-    """The full name of a field, given a matched word in it."""
+    """Return the full name of a field, given a matched word in it."""
     begin = match.start()
     before = _NAME_END.search(match.string[max(0, begin - 64) : begin])
     head = "" if before is None else before.group()
@@ -356,7 +358,7 @@ _ELSEWHERE: Final = ("/", REDACTED, "$", "<", "{", "[")
 
 
 def _without_blocks(text: str) -> str:
-    """The text without the lines of YAML block scalars whose names mark them as secrets."""
+    """Return the text without the lines of YAML block scalars whose names mark them as secrets."""
     parts: list[str] = []
     copied = 0
     for head in _BLOCK.finditer(text):
@@ -372,7 +374,7 @@ def _without_blocks(text: str) -> str:
 
 
 def _end_of_block(text: str, begin: int, least: int) -> int:
-    """The end of the lines that are indented by more than `least`."""
+    """Return the end of the lines that are indented by more than `least`."""
     while begin < len(text):
         end = text.find("\n", begin) + 1 or len(text)
         line = text[begin:end]
@@ -397,7 +399,7 @@ def _bytes_of(text: str) -> bytes | None:
 
 
 def _readable(content: bytes) -> str | None:
-    """The text in some bytes, compressed or not; None if they are not text."""
+    """Return the text in some bytes, compressed or not; None if they are not text."""
     if content.startswith(_GZIP):
         try:
             content = zlib.decompressobj(wbits=31).decompress(content, MAX_UNPACKED)
@@ -411,7 +413,7 @@ def _readable(content: bytes) -> str | None:
 
 
 def _is_private_key(content: bytes) -> bool:
-    """Whether the bytes are a private key without PEM armour."""
+    """Return whether the bytes are a private key without PEM armour."""
     if not content.startswith(_DER) or len(content) < 32:
         return False
     from cryptography.exceptions import UnsupportedAlgorithm

@@ -24,7 +24,9 @@ from kapy.kube.names import Resource, split_api_version
 
 
 async def resources_of(client: Client, root: Node) -> list[Resource]:
-    """The resources to watch for a tree: core kinds with machines, and the provider kinds in it."""
+    """Return the resources to watch for a tree: core kinds with machines, and the provider kinds in
+    it.
+    """
     kinds = Kinds(client)
     result = [MACHINES, MACHINE_SETS, MACHINE_DEPLOYMENTS, MACHINE_POOLS]
     for node in root.walk():

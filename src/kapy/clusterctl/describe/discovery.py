@@ -45,7 +45,7 @@ EVERYTHING: Final = Options(show_machine_sets=True, echo=True, grouping=False)
 
 
 async def discover(source: Source, key: Key, options: Options) -> Node:
-    """The tree of the cluster `key`. Raises NotFound if there is no such cluster."""
+    """Return the tree of the cluster `key`. Raises NotFound if there is no such cluster."""
     cluster = await source.get(CLUSTERS, key)
     return await _Discovery(source, key, options).of(cluster)
 
@@ -167,7 +167,7 @@ class _Discovery:
             )
 
     def _reference(self, reference: Document, *, role: str = "") -> Node:
-        """A row for an object that is only referenced, not read."""
+        """Return a row for an object that is only referenced, not read."""
         title = f"{reference['kind']} {self.key.namespace}/{reference['name']}"
         return Node(reference["kind"], title=title, role=role)
 
@@ -191,7 +191,7 @@ def _shown_for(filters: str, kind: str, name: str) -> Shown:
 
 
 def _echo(node: Node, document: Document) -> bool:
-    """Whether an object's Ready condition only repeats that of its parent."""
+    """Return whether an object's Ready condition only repeats that of its parent."""
     ready = condition(document, "Ready")
     if ready is not None and ready.get("status") == "True":
         return True

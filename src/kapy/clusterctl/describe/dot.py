@@ -18,7 +18,7 @@ _FILL: Final[Mapping[Mood, str]] = {
 
 
 def dot(root: Node, *, now: datetime) -> str:
-    """A digraph from the Cluster to its objects, coloured by their state."""
+    """Return a digraph from the Cluster to its objects, coloured by their state."""
     numbers = {id(node): number for number, node in enumerate(root.walk())}
     lines = ["digraph cluster {", "  rankdir=LR;", "  node [shape=box, style=filled];"]
     for node in root.walk():

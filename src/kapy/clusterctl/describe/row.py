@@ -44,7 +44,7 @@ class Row:
 
 
 def row_of(node: Node, now: datetime) -> Row:
-    """The row of an object, of a group or of a heading."""
+    """Return the row of an object, of a group or of a heading."""
     counters = _counters(node)
     if node.shown != "none":
         return Row(counters)
@@ -61,7 +61,7 @@ def row_of_condition(
     now: datetime,
     counters: Counters = Counters(),  # noqa: B008
 ) -> Row:
-    """The row of one condition (an empty one for None)."""
+    """Return the row of one condition (an empty one for None)."""
     if condition is None:
         return Row(counters)
     status = condition.get("status", "")
@@ -77,8 +77,9 @@ def row_of_condition(
 
 
 def is_informative(condition: Document) -> bool:
-    """Whether a condition needs attention: it is not in its normal state, has a message, or is the
-    main one."""
+    """Return whether a condition needs attention: it is not in its normal state, has a message, or
+    is the main one.
+    """
     if condition["type"] in ("Available", "Ready") or condition.get("message"):
         return True
     normal = "False" if condition["type"] in NEGATIVE else "True"
@@ -107,7 +108,7 @@ def _version(node: Node) -> str:
 
 
 def _informative_condition(node: Node) -> Document | None:
-    """The condition that an object's row shows."""
+    """Return the condition that an object's row shows."""
     if node.document is None:
         return None
     match node.kind:
@@ -181,7 +182,7 @@ def _since(moment: str, now: datetime) -> str:
 
 
 def wrap_text(text: str, width: int) -> list[str]:
-    """The text in lines of at most `width` characters; longer words are not broken.
+    """Return the text in lines of at most `width` characters; longer words are not broken.
 
     The continuation lines of a bullet are indented like its text.
     """

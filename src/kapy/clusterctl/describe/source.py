@@ -40,11 +40,13 @@ class Source(Protocol):
         ...
 
     async def of_cluster(self, resource: Resource, cluster: Key) -> Sequence[Document]:
-        """The objects with the cluster's label; none if the resource is not served."""
+        """Return the objects with the cluster's label; none if the resource is not served."""
         ...
 
     async def referenced(self, reference: Document | None, namespace: str) -> Document | None:
-        """The target of a contract-versioned reference (`apiGroup`, `kind`, `name`), or None."""
+        """Return the target of a contract-versioned reference (`apiGroup`, `kind`, `name`), or
+        None.
+        """
         ...
 
 
@@ -74,7 +76,7 @@ class ClientSource:
         return await self.readable(resource, Key(namespace, reference["name"]))
 
     async def readable(self, resource: Resource, key: Key) -> Document | None:
-        """An object, None if there is none."""
+        """Return an object, None if there is none."""
         try:
             return await self._client.get(resource, key)
         except NotFound:
@@ -105,7 +107,7 @@ class ListingSource(ClientSource):
         return document or await super().readable(resource, key)
 
     async def listed(self, resource: Resource) -> Sequence[Document]:
-        """The objects with the label of the cluster."""
+        """Return the objects with the label of the cluster."""
         return await super().of_cluster(resource, self._cluster)
 
     async def _by_name(self, resource: Resource) -> dict[str, Document]:

@@ -75,7 +75,7 @@ class Line:
     gray: bool = False
 
     def cells(self) -> list[Cell]:
-        """The cells of all columns except the message."""
+        """Return the cells of all columns except the message."""
         row = self.row
         return [
             self.title,
@@ -87,7 +87,7 @@ class Line:
 
 
 def table(root: Node, *, now: datetime, color: bool = False, width: int | None = None) -> str:
-    """The whole tree as text.
+    """Return the whole tree as text.
 
     width: the columns of the terminal. By default lines have any length and are padded to the same
     length, as in upstream.
@@ -119,7 +119,7 @@ def _rows(line: Line) -> Iterator[list[Cell]]:
 
 
 def _fit_width(lines: Sequence[Line], width: int, *, color: bool) -> str:
-    """The tree within `width` columns.
+    """Return the tree within `width` columns.
 
     Empty columns are omitted. Messages are wrapped beside the other columns, or below the row if
     they would get too little room. If the tree is still too wide, names are cut, then columns are
@@ -156,7 +156,7 @@ def _fit_width(lines: Sequence[Line], width: int, *, color: bool) -> str:
 
 
 def _without_namespace(lines: Sequence[Line], root: Node) -> list[Line]:
-    """The lines, with the cluster's namespace removed from names."""
+    """Return the lines, with the cluster's namespace removed from names."""
     namespace = f"{root.name.partition('/')[0]}/"
 
     def shorter(text: str) -> str:
@@ -166,7 +166,7 @@ def _without_namespace(lines: Sequence[Line], root: Node) -> list[Line]:
 
 
 def _beside_or_below(line: Line, first: str, column: int, width: int) -> list[str]:
-    """The lines of one row. column: the width of all columns except the message."""
+    """Return the lines of one row. column: the width of all columns except the message."""
     below = line.below[0]
     if width - column >= MIN_MESSAGE_WIDTH:
         texts = wrap_text(line.row.text, width - column)
@@ -237,12 +237,12 @@ def _sort_children(children: Sequence[Node]) -> list[Node]:
 
 
 def _below(prefix: str, *, last: bool) -> str:
-    """The prefix of a child of a row with this prefix."""
+    """Return the prefix of a child of a row with this prefix."""
     return prefix.replace(BRANCH, PIPE).replace(LAST, BLANK) + (LAST if last else BRANCH)
 
 
 def _beside(node: Node, root: Node) -> str:
-    """The prefix of a row's continuation lines, with the lines of the tree continued."""
+    """Return the prefix of a row's continuation lines, with the lines of the tree continued."""
     if node is _last(root):
         return ""
     prefix = PIPE if node.children else ""

@@ -110,7 +110,7 @@ class Node:
 
 
 def condition(document: Document, of: str) -> Document | None:
-    """A condition of an object, or None.
+    """Return a condition of an object, or None.
 
     `status.v1beta2.conditions` comes first: providers of the v1beta1 contract keep the new
     conditions there.
@@ -119,7 +119,8 @@ def condition(document: Document, of: str) -> Document | None:
 
 
 def conditions(document: Document) -> list[Document]:
-    """All conditions of an object in the form of v1beta2 (those of v1beta1 have a severity)."""
+    """Return all conditions of an object in the form of v1beta2 (those of v1beta1 have a severity).
+    """
     status = document.get("status") or {}
     newer = (status.get("v1beta2") or {}).get("conditions")
     result = newer if newer is not None else status.get("conditions") or []

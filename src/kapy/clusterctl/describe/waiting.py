@@ -30,14 +30,15 @@ class Wait:
 
 
 def waits(root: Node) -> list[Wait]:
-    """The unready objects of a tree, from top to bottom; in a grouped tree, machines in groups are
-    not listed."""
+    """Return the unready objects of a tree, from top to bottom; in a grouped tree, machines in
+    groups are not listed.
+    """
     result = ((node, wait_of(node.document)) for node in root.walk() if node.document is not None)
     return [Wait(node.kind, node.name, *wait) for node, wait in result if wait is not None]
 
 
 def waits_table(waits: Sequence[Wait], now: datetime, *, width: int | None = None) -> str:
-    """The list as text, in columns.
+    """Return the list as text, in columns.
 
     width: the columns of the terminal, at which messages are wrapped. By default lines are not
     wrapped.
@@ -127,7 +128,7 @@ def _end(document: Document) -> tuple[str, str]:
 
 
 def _reason_and_message(condition: Document) -> tuple[str, str]:
-    """A condition as text: reason and message."""
+    """Return a condition as text: reason and message."""
     reason = (
         condition.get("reason")
         or f"{condition['type']} is {condition.get('status', 'not reported')}"
@@ -138,7 +139,8 @@ def _reason_and_message(condition: Document) -> tuple[str, str]:
 
 
 def _unready_node(document: Document) -> tuple[str, str] | None:
-    """The state of objects without v1beta2 conditions: v1beta1 conditions, or a plain field."""
+    """Return the state of objects without v1beta2 conditions: v1beta1 conditions, or a plain field.
+    """
     status = document.get("status") or {}
     for item in _legacy(status):
         if item.get("type") == "Ready" and item.get("status") != "True":

@@ -30,7 +30,7 @@ class Values(Protocol):
 
 
 def substitute(nodes: list[Node], values: Values) -> str:
-    """The text with every function replaced; a variable without a value is empty.
+    """Return the text with every function replaced; a variable without a value is empty.
 
     Raises BadSubstitution for a length below zero.
     """
@@ -57,7 +57,7 @@ def _text(node: Node, values: Values) -> str:
 
 
 def defaults(nodes: list[Node]) -> dict[str, str]:
-    """The default of each variable at its first use; empty if it must be set.
+    """Return the default of each variable at its first use; empty if it must be set.
 
     As in upstream, the arguments of any function count as a default. Variables that only occur
     inside another default are not included.

@@ -19,7 +19,7 @@ _LARGEST: Final = 2**63
 
 
 def apply_operator(operator: str, value: str, arguments: list[str]) -> str:
-    """The result of an operator (except defaults) for a value and arguments.
+    """Return the result of an operator (except defaults) for a value and arguments.
 
     Raises BadSubstitution for a length below zero.
     """
@@ -58,7 +58,7 @@ def _part(value: str, offset: str, length: str | None = None) -> str:
 
 
 def _integer(text: str) -> int | None:
-    """A decimal 64-bit number; None for any other text."""
+    """Return a decimal 64-bit number; None for any other text."""
     number = parse_integer(text) if _INTEGER.fullmatch(text) else None
     return number if number is not None and -_LARGEST <= number < _LARGEST else None
 
@@ -93,8 +93,9 @@ def _trailing(value: str, pattern: str, text: str | None = None) -> str:
 
 
 def _without_beginning(value: str, glob: str, *, greedy: bool) -> str:
-    """The value without the prefix that a glob matches; unchanged without a match or for a bad
-    glob."""
+    """Return the value without the prefix that a glob matches; unchanged without a match or for a
+    bad glob.
+    """
     content, pattern = _bytes(value), _bytes(glob)
     try:
         lengths = list(_match_lengths(content, pattern, greedy=greedy))

@@ -12,7 +12,7 @@ class BadPattern(Exception):
 
 
 def matches(pattern: bytes, name: bytes) -> bool:
-    """Whether a glob matches a whole name. Raises BadPattern."""
+    """Return whether a glob matches a whole name. Raises BadPattern."""
     while pattern:
         star = pattern.startswith(b"*")
         chunk, pattern = _split(pattern.lstrip(b"*"))
@@ -26,7 +26,7 @@ def matches(pattern: bytes, name: bytes) -> bool:
 
 
 def _rest(chunk: bytes, name: bytes, *, star: bool, last: bool) -> bytes | None:
-    """The rest of a name after a chunk that matches at its start (after a star: anywhere).
+    """Return the rest of a name after a chunk that matches at its start (after a star: anywhere).
 
     The last chunk must reach the end; None if it matches nowhere.
     """
@@ -53,7 +53,7 @@ def _split(pattern: bytes) -> tuple[bytes, bytes]:
 
 
 def _after(chunk: bytes, name: bytes) -> bytes | None:
-    """The rest of a name after a chunk without stars; None if the chunk does not match."""
+    """Return the rest of a name after a chunk without stars; None if the chunk does not match."""
     while chunk:
         if not name:
             return None
@@ -75,7 +75,9 @@ def _after(chunk: bytes, name: bytes) -> bytes | None:
 
 
 def _class(chunk: bytes, letter: int) -> tuple[bool, bytes]:
-    """Whether a character is in the class at the start of a chunk, and the rest of the chunk."""
+    """Return whether a character is in the class at the start of a chunk, and the rest of the
+    chunk.
+    """
     negated = chunk.startswith(b"^")
     chunk = chunk[1:] if negated else chunk
     result, ranges = False, 0
@@ -90,7 +92,7 @@ def _class(chunk: bytes, letter: int) -> tuple[bool, bytes]:
 
 
 def _range_bound(chunk: bytes) -> tuple[int, bytes]:
-    """One bound of a range, and the non-empty rest."""
+    """Return one bound of a range, and the non-empty rest."""
     if not chunk or chunk[:1] in (b"-", b"]"):
         raise BadPattern
     chunk = _unescape(chunk)
@@ -113,7 +115,7 @@ _NONE = 0xFFFD
 
 
 def _size(text: bytes) -> int:
-    """The number of bytes of the first character; 1 if it is invalid."""
+    """Return the number of bytes of the first character; 1 if it is invalid."""
     for size in range(1, 5):
         try:
             text[:size].decode()
@@ -124,7 +126,7 @@ def _size(text: bytes) -> int:
 
 
 def _letter(text: bytes) -> int:
-    """The code point of the first character."""
+    """Return the code point of the first character."""
     try:
         return ord(text[: _size(text)].decode())
     except UnicodeDecodeError:

@@ -68,13 +68,13 @@ class _Parser:
                 yield self._run(_IN_TEXT)
 
     def error(self, problem: str) -> BadSubstitution:
-        """The error for the variable that is being parsed, with its line."""
+        """Return the error for the variable that is being parsed, with its line."""
         line = self._source.count("\n", 0, self._began) + 1
         result = self._source[self._began :].split("\n", 1)[0][:60]
         return BadSubstitution(f"{problem}: line {line}, at {result}")
 
     def _peek(self) -> str:
-        """The next character; empty at the end."""
+        """Return the next character; empty at the end."""
         return self._source[self._at : self._at + 1].strip("\0")
 
     def _accept(self, token: str) -> bool:
@@ -104,7 +104,7 @@ class _Parser:
             self._at += 2
 
     def _function(self) -> Function:
-        """A function after its `${`, up to and including its brace."""
+        """Return a function after its `${`, up to and including its brace."""
         if self._accept("#"):
             return self._close(Function(self._name(), "#"))
         name = self._name()
@@ -127,7 +127,7 @@ class _Parser:
         return function
 
     def _argument(self, end: re.Pattern[str]) -> Node:
-        """A variable, or non-empty text."""
+        """Return a variable, or non-empty text."""
         if self._accept("${"):
             return self._function()
         text = self._run(end)

@@ -25,7 +25,8 @@ async def queue(
     *,
     substitute: bool = True,
 ) -> list[Components]:
-    """The components to install, in order; all are read concurrently. Raises ClusterctlErrors.
+    """Return the components to install, in order; all are read concurrently. Raises
+    ClusterctlErrors.
 
     Providers that are installed in the same version and namespace, or built into the plane, are
     left out. substitute: replace variables, which need values then.
@@ -86,7 +87,9 @@ async def _read(
 def _built_in(
     installed: Sequence[Installed], of_type: ProviderType, reference: Reference, progress: Progress
 ) -> bool:
-    """Whether the provider is built into the plane. Raises InventoryError for another version."""
+    """Return whether the provider is built into the plane. Raises InventoryError for another
+    version.
+    """
     there = [
         provider
         for provider in find_installed(installed, reference.name, of_type)

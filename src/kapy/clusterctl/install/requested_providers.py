@@ -40,11 +40,11 @@ class RequestedProviders:
         return replace(self, names={**self.names, **usual})
 
     def namespace_of(self, name: str, of_type: ProviderType) -> str:
-        """The requested namespace of a provider, "" for the one in its components."""
+        """Return the requested namespace of a provider, "" for the one in its components."""
         return self.namespaces.get(manifest_label(name, of_type), self.target_namespace)
 
     def of(self, of_type: ProviderType) -> list[str]:
-        """The requested providers of one type."""
+        """Return the requested providers of one type."""
         return [item for item in self.names.get(of_type, ()) if item]
 
     def references(self) -> Iterator[tuple[ProviderType, str, Reference]]:

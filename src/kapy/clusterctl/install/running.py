@@ -27,7 +27,7 @@ _PERMANENT_REASONS: Final = ("NoRuntime: ", "UnsupportedField: ")
 
 
 async def runs_pods(client: Client) -> bool:
-    """Whether a Node exists, so that Pods of Deployments run."""
+    """Return whether a Node exists, so that Pods of Deployments run."""
     return bool((await retry(lambda: client.list(NODES, metadata=True))).items)
 
 
@@ -50,7 +50,7 @@ async def wait_until_running(
 
 
 async def _wait_for_pods(client: Client, key: Key, progress: Progress) -> str:
-    """The reason for which a Deployment is unavailable, "" if it is available."""
+    """Return the reason for which a Deployment is unavailable, "" if it is available."""
     reasons: list[str] = []
 
     def done(deployment: Document | None) -> bool:
@@ -75,7 +75,8 @@ def _is_permanent(reason: str) -> bool:
 
 
 def reason_of(deployment: Document) -> str:
-    """The reason for which a Deployment's Pods are not ready, from its Available condition."""
+    """Return the reason for which a Deployment's Pods are not ready, from its Available condition.
+    """
     conditions: Sequence[Document] = (deployment.get("status") or {}).get("conditions") or []
     for condition in conditions:
         if condition["type"] == "Available" and condition["status"] != "True":

@@ -24,7 +24,7 @@ _ERROR_PREFIX: Final = "cannot start the move operation while"
 
 
 async def identity(client: Client) -> str:
-    """A unique identifier of a cluster; "" if it cannot be read."""
+    """Return a unique identifier of a cluster; "" if it cannot be read."""
     try:
         result = await client.get(NAMESPACES, Key("", "kube-system"))
     except (NotFound, Forbidden):
@@ -97,7 +97,7 @@ def check_undeleted(plan: Plan) -> None:
 
 
 def still_changing_error(refs: Iterable[Ref]) -> MoveError:
-    """The error for objects that change although they are paused."""
+    """Return the error for objects that change although they are paused."""
     return MoveError(
         f"{names_of(refs)} goes on changing in the source although the Clusters are paused: a "
         "controller there does not care; stop it, then go on with --resume, or undo the move with "

@@ -27,15 +27,16 @@ _NAMED: Final = frozenset({"finalizers", "ownerReferences"})
 
 
 def movable_content(document: Document, *, status: bool) -> Document:
-    """The object without its status. status: whether its kind has a status subresource."""
+    """Return the object without its status. status: whether its kind has a status subresource."""
     if not status or "status" not in document:
         return document
     return {name: value for name, value in document.items() if name != "status"}
 
 
 def compared_content(document: Document) -> Document:
-    """The part of a movable object that no server changes by itself; it is equal until a client
-    writes."""
+    """Return the part of a movable object that no server changes by itself; it is equal until a
+    client writes.
+    """
     metadata = {
         name: value for name, value in document["metadata"].items() if name not in _VOLATILE_FIELDS
     }
@@ -43,7 +44,7 @@ def compared_content(document: Document) -> Document:
 
 
 def content_to_create(document: Document, owners: Sequence[Document]) -> Document:
-    """The object as it is written to another cluster, with its owners' UIDs there."""
+    """Return the object as it is written to another cluster, with its owners' UIDs there."""
     metadata = {
         name: value for name, value in document["metadata"].items() if name not in _SERVER_FIELDS
     }

@@ -195,8 +195,9 @@ class ObjectCopier:
 
 
 def desired_object(planned: PlannedMove, existing: Mapping[Ref, Document]) -> Document:
-    """A planned object as it should be on the other side. existing: the UIDs of its owners on that
-    side."""
+    """Return a planned object as it should be on the other side. existing: the UIDs of its owners
+    on that side.
+    """
     owners = [
         {**reference, "uid": existing[ref]["metadata"]["uid"]} for ref, reference in planned.owners
     ]
@@ -206,8 +207,8 @@ def desired_object(planned: PlannedMove, existing: Mapping[Ref, Document]) -> Do
 async def existing_objects(
     client: Client, objects: Iterable[PlannedMove]
 ) -> Mapping[Ref, Document]:
-    """The existing objects on a side that have the names of planned ones. Raises MoveError for
-    unknown kinds.
+    """Return the existing objects on a side that have the names of planned ones. Raises MoveError
+    for unknown kinds.
 
     It sends one request for each kind and namespace, not for each object.
     """
@@ -228,7 +229,7 @@ async def existing_objects(
 
 
 def is_created_by_move(journal: Journal, ref: Ref, document: Document) -> bool:
-    """Whether the move created this object in its target."""
+    """Return whether the move created this object in its target."""
     if ref in journal.state.prior:
         return False
     uid = journal.state.created_uids.get(ref)
@@ -236,14 +237,14 @@ def is_created_by_move(journal: Journal, ref: Ref, document: Document) -> bool:
 
 
 def _differs(desired: Document, current: Document) -> bool:
-    """Whether an object differs from its desired content, including fields to be removed."""
+    """Return whether an object differs from its desired content, including fields to be removed."""
     owners = current["metadata"].get("ownerReferences") or ()
     now = content_to_create(current, owners)
     return desired != movable_content(now, status="status" not in desired)
 
 
 def with_move_mark(journal: Journal, document: Document) -> bool:
-    """Whether the managed fields name this move as a field manager."""
+    """Return whether the managed fields name this move as a field manager."""
     entries = document["metadata"].get("managedFields") or ()
     return any(entry.get("manager") == journal.mark for entry in entries)
 

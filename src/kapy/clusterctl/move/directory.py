@@ -39,7 +39,9 @@ _MAX_BYTES: Final = 64 << 20
 
 
 async def start_saving(source: Client, start: MoveStarted, path: Path, log: Log) -> Journal:
-    """The journal of a new move to a directory; nothing has been changed yet. Raises MoveError."""
+    """Return the journal of a new move to a directory; nothing has been changed yet. Raises
+    MoveError.
+    """
     log(0, "Moving to directory...")
     _check_folder(Path(start.target.directory))
     graph = await discover(source, start.namespace, log)
@@ -95,7 +97,9 @@ class SaveOperation:
 
 
 async def start_restoring(target: Client, start: MoveStarted, path: Path, log: Log) -> Journal:
-    """The journal of a new move from a directory, with its plan; nothing has been changed yet."""
+    """Return the journal of a new move from a directory, with its plan; nothing has been changed
+    yet.
+    """
     log(0, "Moving from directory...")
     graph = Graph(await moved_kinds(target))
     log(0, f"Restoring files from {start.source.directory}")

@@ -35,7 +35,9 @@ from kapy.kube.names import CRDS, SECRETS, GroupKind, Resource, split_api_versio
 
 
 async def discover(client: Client, namespace: str, log: Log = no_log) -> Graph:
-    """The object graph of a namespace ("": all namespaces). Raises ApiErrors and Unreachable."""
+    """Return the object graph of a namespace ("": all namespaces). Raises ApiErrors and
+    Unreachable.
+    """
     log(0, "Discovering Cluster API objects")
     kinds = await moved_kinds(client)
     graph = Graph(kinds)
@@ -57,7 +59,7 @@ async def discover(client: Client, namespace: str, log: Log = no_log) -> Graph:
 
 
 async def ignored_objects(client: Client, kinds: MovedKinds, namespace: str) -> list[LeftBehind]:
-    """The objects of a namespace whose CRDs have no clusterctl label."""
+    """Return the objects of a namespace whose CRDs have no clusterctl label."""
     crds = await retry(lambda: client.list(CRDS))
     foreign = [
         resource for resource in map(resource_of, crds.items) if resource.group_kind not in kinds
@@ -78,7 +80,7 @@ async def ignored_objects(client: Client, kinds: MovedKinds, namespace: str) -> 
 
 
 async def list_objects(client: Client, resource: Resource, namespace: str) -> Sequence[Document]:
-    """All objects of a kind; none if the kind is not served."""
+    """Return all objects of a kind; none if the kind is not served."""
     try:
         return (await retry(lambda: client.list(resource, namespace))).items
     except NotFound:
@@ -131,7 +133,7 @@ async def _templates(
 
 
 async def kind_of(document: Document, kinds: MovedKinds, served: Kinds) -> MovedKind:
-    """The kind of an object, even if its CRD has no label. Raises UnknownKind."""
+    """Return the kind of an object, even if its CRD has no label. Raises UnknownKind."""
     group, _ = split_api_version(document["apiVersion"])
     moved_kind = kinds.get(GroupKind(group, document["kind"]))
     return moved_kind or MovedKind(await served.of(document))

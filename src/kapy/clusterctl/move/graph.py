@@ -159,14 +159,15 @@ class Graph:
 
 
 def ref_of(document: Document) -> Ref:
-    """The reference of an object."""
+    """Return the reference of an object."""
     group, _ = split_api_version(document["apiVersion"])
     key = Key.of(document)
     return Ref(group, document["kind"], key.namespace, key.name)
 
 
 def class_of(cluster: Document) -> Key:
-    """The reference of a Cluster's ClusterClass; its name is empty if the Cluster has none."""
+    """Return the reference of a Cluster's ClusterClass; its name is empty if the Cluster has none.
+    """
     reference = ((cluster.get("spec") or {}).get("topology") or {}).get("classRef") or {}
     namespace = reference.get("namespace") or cluster["metadata"].get("namespace", "")
     return Key(namespace, reference.get("name", ""))

@@ -289,7 +289,7 @@ def _apply(state: State, entry: Any) -> None:
 
 
 def unfinished_moves(folder: Path) -> Mapping[Path, MoveStarted]:
-    """The journals in a folder whose moves have not ended, oldest first."""
+    """Return the journals in a folder whose moves have not ended, oldest first."""
     moves: dict[Path, MoveStarted] = {}
     for path in sorted(folder.glob("*.jsonl")):
         with suppress(OSError, MoveError):
@@ -300,7 +300,7 @@ def unfinished_moves(folder: Path) -> Mapping[Path, MoveStarted]:
 
 
 def _entries(path: Path, content: bytes) -> tuple[list[Any], int]:
-    """The entries of a journal, and the number of bytes they take."""
+    """Return the entries of a journal, and the number of bytes they take."""
     lines = content.split(b"\n")[:-1]  # drop a truncated last line
     try:
         entries = [_DECODER.decode(line) for line in lines]

@@ -47,13 +47,13 @@ MovedKinds: TypeAlias = Mapping[GroupKind, MovedKind]
 
 
 async def moved_kinds(client: Client) -> MovedKinds:
-    """The kinds of a management cluster. Raises ApiErrors and Unreachable."""
+    """Return the kinds of a management cluster. Raises ApiErrors and Unreachable."""
     listed = await retry(lambda: client.list(CRDS, labels=CLUSTERCTL_LABEL))
     return kinds_of(listed.items)
 
 
 def kinds_of(crds: Iterable[Document]) -> MovedKinds:
-    """The kinds of labelled CRDs, and the kinds that every move considers."""
+    """Return the kinds of labelled CRDs, and the kinds that every move considers."""
     result = {moved_kind.resource.group_kind: moved_kind for moved_kind in map(_kind, crds)}
     for resource in (SECRETS, CONFIG_MAPS):
         result[resource.group_kind] = MovedKind(resource)
@@ -61,7 +61,7 @@ def kinds_of(crds: Iterable[Document]) -> MovedKinds:
 
 
 def resource_of(crd: Document) -> Resource:
-    """The resource of a CRD's objects in the storage version."""
+    """Return the resource of a CRD's objects in the storage version."""
     spec = crd["spec"]
     names = spec["names"]
     version = _storage_version(crd)["name"]

@@ -187,7 +187,9 @@ class Mover:
             await pausing.resume(self._source, stayed, self._tell, "source")
 
     def _is_moved_by_us(self, node: Node) -> bool:
-        """Whether an object of the target was moved there, or was created for a moved object."""
+        """Return whether an object of the target was moved there, or was created for a moved
+        object.
+        """
         state = self.journal.state
         if node.ref in state.everything:
             return True

@@ -89,7 +89,7 @@ async def journal_of(
 def operation(
     journal: Journal, source: Client | None, target: Client | None, log: Log
 ) -> Operation:
-    """The operation that continues a journal."""
+    """Return the operation that continues a journal."""
     mode = journal.state.begun.mode
     if mode is Mode.FROM_DIRECTORY:
         assert target is not None
@@ -102,12 +102,12 @@ def operation(
 
 
 def new_path(folder: Path, namespace: str, now: datetime) -> Path:
-    """The default path of the journal of a new move."""
+    """Return the default path of the journal of a new move."""
     return folder / f"{now:%Y%m%dT%H%M%SZ}-{namespace or 'all'}-{secrets.token_hex(2)}.jsonl"
 
 
 def unfinished_journal(folder: Path) -> Path:
-    """The path of the journal of the only unfinished move. Raises MoveError."""
+    """Return the path of the journal of the only unfinished move. Raises MoveError."""
     move_starteds = unfinished_moves(folder)
     if len(move_starteds) == 1:
         return next(iter(move_starteds))

@@ -34,7 +34,7 @@ _RESOURCES: Final = {
 
 
 def is_paused(document: Document) -> bool:
-    """Whether a Cluster or a ClusterClass is paused."""
+    """Return whether a Cluster or a ClusterClass is paused."""
     annotations = document["metadata"].get("annotations") or {}
     return bool((document.get("spec") or {}).get("paused")) or Annotation.PAUSED in annotations
 

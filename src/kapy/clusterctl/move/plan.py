@@ -73,11 +73,11 @@ class Plan:
         return list(groups.values())
 
     def of(self, treatment: Treatment) -> list[PlannedMove]:
-        """All objects with this way."""
+        """Return all objects with this way."""
         return [planned for planned in self.objects.values() if planned.way is treatment]
 
     def changed_since(self, other: Plan) -> list[Ref]:
-        """The objects that were added, removed or changed since an earlier plan."""
+        """Return the objects that were added, removed or changed since an earlier plan."""
         before, after = other.objects, self.objects
         return sorted(
             ref
@@ -87,7 +87,8 @@ class Plan:
 
 
 def plan_move(graph: Graph, *, only: Callable[[Node], bool] | None = None) -> Plan:
-    """The plan of a graph. only: a predicate of nodes; None selects all that the rules move."""
+    """Return the plan of a graph. only: a predicate of nodes; None selects all that the rules move.
+    """
     chosen = [
         node for node in graph.existing_nodes() if node.moves and (only is None or only(node))
     ]
@@ -99,7 +100,7 @@ def plan_move(graph: Graph, *, only: Callable[[Node], bool] | None = None) -> Pl
 
 
 def left_behind(graph: Graph, plan: Plan) -> list[LeftBehind]:
-    """The objects of the graph that are not in the plan, sorted by name."""
+    """Return the objects of the graph that are not in the plan, sorted by name."""
     nodes = [node for node in graph.nodes.values() if node.ref not in plan.objects]
     return sorted(
         (LeftBehind(node.ref, _reason_to_stay(node, plan), node.moves) for node in nodes),
@@ -145,7 +146,7 @@ def _treatment(node: Node) -> Treatment:
 
 
 def _reference(owner: Node, document: Document) -> Document:
-    """The owner reference, in the version in which the owner is moved."""
+    """Return the owner reference, in the version in which the owner is moved."""
     if owner.document is None:
         return document
     return {**document, "apiVersion": owner.document["apiVersion"]}

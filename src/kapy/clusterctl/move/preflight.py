@@ -36,7 +36,7 @@ async def start_move(
     *,
     besides: Collection[str] = (),
 ) -> Journal:
-    """The journal of a new move; nothing is changed yet. Raises MoveError if a check fails.
+    """Return the journal of a new move; nothing is changed yet. Raises MoveError if a check fails.
 
     besides: labels of providers that the target does not need.
     """

@@ -86,8 +86,9 @@ class _Remover:
         return await retry(work)
 
     async def _current_version(self, planned: PlannedMove) -> str:
-        """The current version of an object that was written meanwhile, after its content was
-        copied."""
+        """Return the current version of an object that was written meanwhile, after its content was
+        copied.
+        """
         result = await retry(lambda: self._client.get(planned.resource, planned.ref.key))
         metadata = result["metadata"]
         if metadata["uid"] != planned.uid:
@@ -174,7 +175,9 @@ async def _delete(client: Client, planned: PlannedMove, uid: str) -> None:
 
 
 def _has_followed(planned: PlannedMove, back: Plan | None) -> bool:
-    """Whether the target's controllers created an object for the objects that were moved there."""
+    """Return whether the target's controllers created an object for the objects that were moved
+    there.
+    """
     return back is not None and planned.way is Treatment.MOVED and planned.ref in back.objects
 
 
@@ -197,8 +200,9 @@ async def _restore(client: Client, planned: PlannedMove, prior: Document) -> Non
 
 
 def _copied_form(document: Document) -> Document:
-    """The part of an object that is compared, without changes that its removal has begun to
-    make."""
+    """Return the part of an object that is compared, without changes that its removal has begun to
+    make.
+    """
     content = compared_content(document)
     metadata = {**content["metadata"]}
     for name in ("finalizers", "deletionTimestamp", "deletionGracePeriodSeconds"):

@@ -25,6 +25,6 @@ def log_left_behind(remaining: LeftBehind, log: Log, level: int = 0) -> None:
 
 
 def paused_refs(graph: Graph) -> tuple[Ref, ...]:
-    """The Clusters and ClusterClasses that a move of a graph pauses."""
+    """Return the Clusters and ClusterClasses that a move of a graph pauses."""
     nodes = [*graph.of(CLUSTER), *graph.of(CLUSTER_CLASS)]
     return tuple(sorted(node.ref for node in nodes))

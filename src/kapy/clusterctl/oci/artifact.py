@@ -48,7 +48,7 @@ class Artifact:
     blobs: Mapping[str, bytes]
 
     def descriptor(self, annotations: Mapping[str, str] | None = None) -> Descriptor:
-        """The descriptor of the artifact's manifest."""
+        """Return the descriptor of the artifact's manifest."""
         return Descriptor(MANIFEST, digest_of(self.manifest), len(self.manifest), annotations or {})
 
 
@@ -59,7 +59,7 @@ def pack(
     also: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
 ) -> Artifact:
-    """The artifact of some files; equal files make an equal artifact.
+    """Return the artifact of some files; equal files make an equal artifact.
 
     also: additional names of files, by the additional name.
     """
@@ -80,8 +80,9 @@ def pack(
 
 
 def titled_layers(manifest: Mapping[str, Any]) -> dict[str, Descriptor]:
-    """The files of a manifest by name. Raises LookupError, TypeError or AttributeError if it is not
-    a valid manifest."""
+    """Return the files of a manifest by name. Raises LookupError, TypeError or AttributeError if it
+    is not a valid manifest.
+    """
     return {
         descriptor.annotations[TITLE]: descriptor
         for descriptor in descriptors(manifest["layers"])

@@ -46,7 +46,7 @@ class Credentials:
 
 
 def credentials_of(variables: Variables) -> Credentials:
-    """The credentials in the configuration."""
+    """Return the credentials in the configuration."""
     names = ("OCI_USERNAME", "OCI_PASSWORD", "OCI_ACCESS_TOKEN", "OCI_REFRESH_TOKEN")
     return Credentials(*(secret(variables, name) for name in names))
 
@@ -54,7 +54,8 @@ def credentials_of(variables: Variables) -> Credentials:
 async def authorization(
     web: WebClient, challenge: str, credentials: Credentials, scope: str, *, tls: bool
 ) -> Mapping[str, str]:
-    """The header that answers a registry's challenge (`WWW-Authenticate`); empty if none does.
+    """Return the header that answers a registry's challenge (`WWW-Authenticate`); empty if none
+    does.
 
     tls: the registry is reached over TLS; then the token service must be, too. Raises
     ServerUnreached.

@@ -76,7 +76,7 @@ class Layout:
             self.entries = list(descriptors(self._json(_INDEX)["manifests"]))
 
     def artifact(self, entry: Descriptor) -> Artifact:
-        """An artifact of the index. Raises BundleError."""
+        """Return an artifact of the index. Raises BundleError."""
         manifest = self._content(entry.digest)
         with self._report_damage():
             document = decode_json(manifest)
@@ -87,7 +87,7 @@ class Layout:
             )
 
     def files(self, entry: Descriptor) -> dict[str, bytes]:
-        """The files of an artifact by name; names are plain names. Raises BundleError."""
+        """Return the files of an artifact by name; names are plain names. Raises BundleError."""
         artifact = self.artifact(entry)
         with self._report_damage():
             named = titled_layers(decode_json(artifact.manifest))

@@ -42,7 +42,7 @@ class Registry:
         return f"{self._base}/v2/{self._name}"
 
     async def manifest(self, reference: str) -> Mapping[str, Any]:
-        """The manifest or index of a tag or digest. Raises FileMissing, RepositoryError."""
+        """Return the manifest or index of a tag or digest. Raises FileMissing, RepositoryError."""
         answer = await self._read(f"/manifests/{reference}", {"Accept": ACCEPTED})
         result = reference if ":" in reference else answer.headers.get("docker-content-digest", "")
         _check(answer, result)
@@ -52,7 +52,7 @@ class Registry:
             return document
 
     async def digest(self, reference: str) -> str:
-        """The digest of a tag. Raises FileMissing, RepositoryError."""
+        """Return the digest of a tag. Raises FileMissing, RepositoryError."""
         path = f"/manifests/{reference}"
         answer = await self._request("HEAD", self.place + path, {"Accept": ACCEPTED})
         result = answer.headers.get("docker-content-digest", "")
@@ -61,7 +61,7 @@ class Registry:
         return digest_of((await self._read(path, {"Accept": ACCEPTED})).body)
 
     async def blob(self, digest: str) -> bytes:
-        """The content with a digest. Raises FileMissing, RepositoryError."""
+        """Return the content with a digest. Raises FileMissing, RepositoryError."""
         answer = await self._read(f"/blobs/{digest}", {})
         _check(answer, digest)
         return answer.body
@@ -171,7 +171,7 @@ def _next_page(answer: HttpResponse, url: str) -> str:
 
 
 def _refusal(answer: HttpResponse) -> str:
-    """The status and the registry's error message."""
+    """Return the status and the registry's error message."""
     try:
         error = decode_json(answer.body)["errors"][0]
         return f"{answer.status}: {error.get('message') or error['code']}"

@@ -40,7 +40,7 @@ def check_cluster(cluster: Document) -> None:
 
 
 def unavailable(cluster: Document) -> str:
-    """The reason for which a Cluster is not Available, in one line."""
+    """Return the reason for which a Cluster is not Available, in one line."""
     conditions: Sequence[Document] = (cluster.get("status") or {}).get("conditions") or ()
     for condition in conditions:
         if condition["type"] == "Available" and condition["status"] != "True":

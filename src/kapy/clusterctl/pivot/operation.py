@@ -149,13 +149,15 @@ class Pivot:
         await self._wait_until_available(self._plane)
 
     async def remains(self) -> Leftovers:
-        """The objects that the management cluster still has."""
+        """Return the objects that the management cluster still has."""
         client = self._plane.client
         clusters = [Key.of(obj) for obj in await list_objects(client, CLUSTERS, "")]
         return Leftovers(tuple(clusters), tuple(await Inventory(client).installed()))
 
     async def _is_new(self) -> bool:
-        """Whether the Cluster has not been moved yet. Raises MoveError if neither side has it."""
+        """Return whether the Cluster has not been moved yet. Raises MoveError if neither side has
+        it.
+        """
         if await self._find_cluster(self._plane) is not None:
             return True
         if await self._find_cluster(self._itself) is not None:
@@ -175,7 +177,9 @@ class Pivot:
             return None
 
     async def _check(self) -> RequiredProviders:
-        """The providers that the cluster needs. Raises MoveError if it cannot be pivoted now."""
+        """Return the providers that the cluster needs. Raises MoveError if it cannot be pivoted
+        now.
+        """
         plane, itself = self._plane.client, self._itself.client
         cluster = await retry(partial(plane.get, CLUSTERS, self._cluster))
         check_cluster(cluster)
@@ -197,7 +201,7 @@ class Pivot:
         return await Inventory(self._itself.client).installed()
 
     async def _uses(self, provider: Installed) -> str:
-        """The provider's label if it has objects here, "" otherwise."""
+        """Return the provider's label if it has objects here, "" otherwise."""
         client = self._plane.client
         selector = f"{PROVIDER_LABEL}={provider.label}"
         crds = await retry(partial(client.list, CRDS, labels=selector))

@@ -46,7 +46,7 @@ class RequiredProviders:
 def required_providers(
     source: Sequence[Installed], target: Sequence[Installed], used: Collection[str]
 ) -> RequiredProviders:
-    """The providers that the target needs. used: labels of providers that have objects.
+    """Return the providers that the target needs. used: labels of providers that have objects.
 
     Raises MoveError if the target has an older version of a provider.
     """

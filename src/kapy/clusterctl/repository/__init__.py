@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def repository_of(provider: Provider, config: Config) -> Repository:
-    """The repository of a provider. It sends no request yet. Raises RepositoryError for an invalid
-    URL.
+    """Return the repository of a provider. It sends no request yet. Raises RepositoryError for an
+    invalid URL.
 
     A folder is read without an event loop; all other sources need one (see `is_local`).
     """
@@ -36,7 +36,7 @@ def repository_of(provider: Provider, config: Config) -> Repository:
 def repository_at(
     url: str, label: str, config: Config, provider: Provider | None = None
 ) -> Repository:
-    """The repository at a URL. label: the name in folders: a provider's, or cert-manager.
+    """Return the repository at a URL. label: the name in folders: a provider's, or cert-manager.
 
     Raises RepositoryError.
     """
@@ -48,7 +48,7 @@ def repository_at(
 
 
 def is_local(url: str) -> bool:
-    """Whether a repository is a folder on this machine."""
+    """Return whether a repository is a folder on this machine."""
     return urlsplit(url).scheme in ("", "file")
 
 

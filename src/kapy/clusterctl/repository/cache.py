@@ -37,7 +37,7 @@ class Cache:
         self._locks: defaultdict[Key, Lock] = defaultdict(Lock)
 
     async def file(self, key: Key, download: Callable[[], Awaitable[bytes]]) -> bytes:
-        """The content of a key; concurrent callers share one download.
+        """Return the content of a key; concurrent callers share one download.
 
         Raises the errors of `download`; a missing file is remembered while the process runs.
         """

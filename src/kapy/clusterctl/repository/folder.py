@@ -64,7 +64,7 @@ class FolderRepository:
             ) from error
 
     async def _suggestion(self, version: str) -> str:
-        """A hint for an error about a missing version or file: the existing ones."""
+        """Return a hint for an error about a missing version or file: the existing ones."""
         if (self._path / version).is_dir():
             files = await self.files(version)
             return f"; the release has {', '.join(files)}" if files else "; the release is empty"
@@ -76,7 +76,7 @@ class FolderRepository:
 
 
 def folder_at(path: str, label: str, url: str) -> FolderRepository:
-    """The repository at the path of a URL. Raises RepositoryError."""
+    """Return the repository at the path of a URL. Raises RepositoryError."""
     result = Path(unquote(path))
     if not result.is_absolute():
         raise RepositoryError(

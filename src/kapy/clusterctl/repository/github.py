@@ -106,7 +106,7 @@ class GitHubSource:
         return sorted(await self._assets(version))
 
     async def blob(self, ref: str, path: str) -> bytes:
-        """A file of a branch, tag or commit. Raises RepositoryError."""
+        """Return a file of a branch, tag or commit. Raises RepositoryError."""
         raw = {"Accept": "application/vnd.github.raw+json"}
         place = f"contents/{quote(path)}?ref={quote(ref, safe='')}"
         return (await self._api(place, raw)).file()
@@ -138,7 +138,7 @@ class GitHubSource:
         return content
 
     async def _assets(self, version: str) -> dict[str, Asset]:
-        """The assets of a release by name."""
+        """Return the assets of a release by name."""
 
         async def ask() -> dict[str, Asset]:
             try:
@@ -179,7 +179,7 @@ class GitHubSource:
 
 
 def github_at(path: str, config: Config) -> GitHubSource:
-    """The repository at the path of a URL. Raises RepositoryError."""
+    """Return the repository at the path of a URL. Raises RepositoryError."""
     from kapy.clusterctl.config import GITHUB_TOKEN
 
     parts = path.removeprefix("/").split("/")

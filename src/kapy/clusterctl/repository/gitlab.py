@@ -69,7 +69,7 @@ class GitLabSource:
         )
 
     async def _list(self, url: str, subject: str) -> list[Any]:
-        """All pages of a list whose items are maps with a `subject` key."""
+        """Return all pages of a list whose items are maps with a `subject` key."""
         result: list[Any] = []
         page = "1"
         for _ in pages(self.place):
@@ -109,7 +109,7 @@ class GitLabSource:
 
 
 def gitlab_at(parts: SplitResult, config: Config) -> GitLabSource:
-    """The package at a URL. Raises RepositoryError."""
+    """Return the package at a URL. Raises RepositoryError."""
     from kapy.clusterctl.config import GITLAB_TOKEN
 
     path = parts.path.removeprefix("/").split("/")

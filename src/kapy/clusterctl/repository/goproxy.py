@@ -17,7 +17,7 @@ _MISSING_STATUSES: Final = (404, 410)
 
 
 def proxies(goproxy: str) -> list[str]:
-    """The proxies in GOPROXY; none if it begins with `off` or `direct`."""
+    """Return the proxies in GOPROXY; none if it begins with `off` or `direct`."""
     result: list[str] = []
     for part in re.split(r"[,|]", goproxy or DEFAULT):
         text = part.strip()
@@ -43,7 +43,7 @@ async def module_versions(web: WebClient, proxy: str, module: str) -> list[str]:
 
 
 async def _list(web: WebClient, proxy: str, module: str, major: int) -> list[Version] | None:
-    """The versions of a major version; None if there is no such module."""
+    """Return the versions of a major version; None if there is no such module."""
     path = module if major == 1 else f"{module}/v{major}"
     answer = await web.get(f"{proxy}/{_escape(path)}/@v/list")
     if answer.status in _MISSING_STATUSES:

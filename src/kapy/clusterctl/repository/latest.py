@@ -16,7 +16,7 @@ _NONE: Final = "failed to find releases tagged with a valid semantic version num
 
 
 async def latest_version(repository: Repository) -> str:
-    """The newest release that supports the contract.
+    """Return the newest release that supports the contract.
 
     If the newest release supports another contract, it is the newest patch of the newest minor
     version that supports this one. Releases without metadata.yaml are incomplete and ignored;

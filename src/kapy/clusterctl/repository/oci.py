@@ -72,7 +72,7 @@ class OciSource:
         return sorted({*there, *result})
 
     def _names(self, version: str, name: str) -> list[str]:
-        """The possible names of a file, the most specific first."""
+        """Return the possible names of a file, the most specific first."""
         if self.provider is None or name not in (METADATA, self.components_file):
             return [name]
         kind = operator_type(self.provider)
@@ -109,12 +109,12 @@ def operator_type(provider: Provider) -> str:
 
 
 def tag_of(version: str) -> str:
-    """The tag of a version."""
+    """Return the tag of a version."""
     return version.replace("+", "_")
 
 
 def oci_at(url: str, config: Config, provider: Provider | None) -> OciSource:
-    """The artifact at a URL. Raises RepositoryError."""
+    """Return the artifact at a URL. Raises RepositoryError."""
     parts = urlsplit(url)
     if "@" in parts.netloc:
         raise RepositoryError(

@@ -12,7 +12,7 @@ LATEST: Final = "latest"
 
 
 def semantic(text: str) -> Version | None:
-    """The version of a tag, with or without `v`; None if the tag is not a version."""
+    """Return the version of a tag, with or without `v`; None if the tag is not a version."""
     try:
         return parse(text.strip().removeprefix("v"))
     except InvalidVersion:
@@ -34,18 +34,18 @@ class Repository(Protocol):
         ...
 
     async def default_version(self) -> str:
-        """The version in the URL; for `latest`, the newest release with metadata.
+        """Return the version in the URL; for `latest`, the newest release with metadata.
 
         Raises RepositoryError.
         """
         ...
 
     async def versions(self) -> list[str]:
-        """All available versions. Raises RepositoryError."""
+        """Return all available versions. Raises RepositoryError."""
         ...
 
     async def file(self, version: str, name: str) -> bytes:
-        """A file of a version; overrides and caches are added by wrappers.
+        """Return a file of a version; overrides and caches are added by wrappers.
 
         Raises FileMissing if the version has no such file, else RepositoryError.
         """

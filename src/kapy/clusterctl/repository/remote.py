@@ -70,7 +70,7 @@ class CachedRepository:
 
 
 def remote_repository(url: str, config: Config, provider: Provider | None) -> Repository:
-    """The repository of a remote URL. Raises RepositoryError."""
+    """Return the repository of a remote URL. Raises RepositoryError."""
     parts = urlsplit(url)
     if parts.scheme == "https" and parts.netloc == "github.com":
         from kapy.clusterctl.repository.github import github_at

@@ -118,7 +118,7 @@ def documented_errors(answer: HttpResponse) -> Iterator[None]:
 
 
 def refusal(answer: HttpResponse) -> str:
-    """The server's error message, if it has one, and the status."""
+    """Return the server's error message, if it has one, and the status."""
     try:
         json = decode_json(answer.body)
         message = json.get("message") or json.get("error") if isinstance(json, dict) else ""
@@ -129,7 +129,7 @@ def refusal(answer: HttpResponse) -> str:
 
 
 def secret(variables: Variables, name: str) -> str:
-    """A token or a password, without the trailing newline of files."""
+    """Return a token or a password, without the trailing newline of files."""
     return (variables.get(name) or "").strip()
 
 

@@ -42,7 +42,7 @@ def template_of(text: str, values: Values, namespace: str = "", source: str = ""
 
 
 def template_variables(text: str) -> Template:
-    """A template with only its variables. Raises BadSubstitution."""
+    """Return a template with only its variables. Raises BadSubstitution."""
     return Template(variables_of(text), ())
 
 

@@ -70,7 +70,8 @@ class Release:
 async def with_classes(
     template: Template, release: Release, values: Values, reached: Callable[[], Client | None]
 ) -> Template:
-    """A template preceded by the ClusterClasses that its Clusters need, from the same release.
+    """Return a template preceded by the ClusterClasses that its Clusters need, from the same
+    release.
 
     reached: the management cluster, or None; classes that exist there are left out. Raises
     TemplateError.
@@ -102,7 +103,7 @@ async def _definition(key: Key, release: Release, values: Values) -> Template:
 
 
 async def _initialized_client(client: Client | None) -> Client | None:
-    """The management cluster, if Cluster API is installed there."""
+    """Return the management cluster, if Cluster API is installed there."""
     if client is None:
         return None
     try:

@@ -91,7 +91,7 @@ def shape_of(text: str) -> _Shape:
 
 
 def _read(tokens: Iterator[str]) -> tuple[_Shape, str]:
-    """A shape, and the next token after it."""
+    """Return a shape, and the next token after it."""
     token = next(tokens)
     if token == "[":
         inner, _ = _read(tokens)

@@ -80,7 +80,8 @@ async def cluster_template_of(
     list_only: bool = False,
     check_contract: bool = False,
 ) -> Template:
-    """The template of a new cluster with its variables replaced; list_only: only its variables.
+    """Return the template of a new cluster with its variables replaced; list_only: only its
+    variables.
 
     check_contract: the user named a management cluster, so its contract is checked before a
     provider's template is read; Cluster API need not be installed. The options become variables of
@@ -148,7 +149,7 @@ async def _from_repository(
 
 
 async def _provider(infrastructure: str, config: Config, reach: Connect) -> tuple[Provider, str]:
-    """The selected infrastructure provider and its version."""
+    """Return the selected infrastructure provider and its version."""
     name, version = parse_reference(infrastructure) if infrastructure else ("", "")
     if not (name and version):
         name, version = await _installed_provider(name, reach)
@@ -156,7 +157,7 @@ async def _provider(infrastructure: str, config: Config, reach: Connect) -> tupl
 
 
 async def _installed_provider(name: str, reach: Connect) -> tuple[str, str]:
-    """The only installed infrastructure provider (with this name), and its version."""
+    """Return the only installed infrastructure provider (with this name), and its version."""
     from kapy.clusterctl.inventory import Inventory, default_name, find_installed
 
     what, instead = (

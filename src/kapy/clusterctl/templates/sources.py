@@ -25,12 +25,12 @@ _READ_ERROR: Final = "invalid GetFromURL operation"
 
 
 def is_remote(place: str) -> bool:
-    """Whether a template's location is remote."""
+    """Return whether a template's location is remote."""
     return place.startswith("https:")
 
 
 async def text_at(place: str, config: Config) -> str:
-    """The text at a location: a path, `file:` or `https:` URL, or `-` for standard input.
+    """Return the text at a location: a path, `file:` or `https:` URL, or `-` for standard input.
 
     Raises TemplateError.
     """
@@ -79,7 +79,7 @@ async def _download(url: str) -> bytes:
 
 
 async def _from_github(url: SplitResult, config: Config) -> bytes:
-    """A file of a branch, or an asset of a release."""
+    """Return a file of a branch, or an asset of a release."""
     from kapy.clusterctl.repository.github import github_at
 
     # Split before decoding, because slashes in a branch name are escaped.
@@ -100,7 +100,7 @@ async def _from_github(url: SplitResult, config: Config) -> bytes:
 
 
 async def text_of_config_map(client: Client, namespace: str, name: str, key: str) -> str:
-    """The text under a key of a ConfigMap. Raises TemplateError, ApiError."""
+    """Return the text under a key of a ConfigMap. Raises TemplateError, ApiError."""
     from kapy.kube import Key
     from kapy.kube.errors import NotFound
     from kapy.kube.names import CONFIG_MAPS

@@ -51,14 +51,14 @@ class Target:
 
 
 async def upgrade_plans(client: Client, config: Config, *, progress: Progress) -> list[Plan]:
-    """The possible upgrades, by contract. Raises ClusterctlErrors, ApiErrors."""
+    """Return the possible upgrades, by contract. Raises ClusterctlErrors, ApiErrors."""
     installed = await _installed_providers(client)
     progress("Checking new release availability...")
     return await plans(installed, config)
 
 
 async def hooks_lost_by(client: Client, plans: Sequence[Plan], config: Config) -> list[str]:
-    """The handlers of extensions that would no longer be called after these upgrades."""
+    """Return the handlers of extensions that would no longer be called after these upgrades."""
     lost: dict[str, None] = {}
     for plan in plans:
         core = [item for item in plan.items if item.provider.type is ProviderType.CORE]

@@ -37,7 +37,7 @@ SCALE_DOWN_TIMEOUT: Final = 60.0
 
 
 async def components_for(plan: Plan, config: Config) -> list[Components]:
-    """The components of all target versions, in installation order."""
+    """Return the components of all target versions, in installation order."""
     items = sorted(plan.items, key=lambda value: value.provider.type.order)
     return await bounded_gather(
         partial(_components, item.provider, item.next_version, config) for item in items
@@ -66,8 +66,9 @@ async def replace_providers(
 
 
 def _is_kept(issuer: Issuer, labelled: Labelled) -> bool:
-    """Whether an object survives the upgrade: the Provider object, and Secrets of valid
-    certificates."""
+    """Return whether an object survives the upgrade: the Provider object, and Secrets of valid
+    certificates.
+    """
     ours = CERTIFICATE_MARK in labelled.document["metadata"]["labels"]
     return labelled.kind == PROVIDERS.kind or (ours and issuer == "kapy")
 

@@ -35,7 +35,7 @@ Calls = Callable[[str, str], bool]
 
 
 async def lost_hooks(client: Client, to_install: Iterable[Components], config: Config) -> list[str]:
-    """The handlers of extensions that would no longer be called; a line for each."""
+    """Return the handlers of extensions that would no longer be called; a line for each."""
     core = next(
         (components for components in to_install if components.provider.type is ProviderType.CORE),
         None,
@@ -83,7 +83,7 @@ async def _calls_of(core: Components, config: Config) -> Calls:
 
 
 def _released_calls(release: str) -> Calls:
-    """The hooks that a later release still calls by its deprecation policy."""
+    """Return the hooks that a later release still calls by its deprecation policy."""
     from kapy.hooks import catalog, deprecated  # all hooks: most management clusters need none
 
     own_catalog = catalog.own_catalog()
@@ -96,7 +96,7 @@ def _released_calls(release: str) -> Calls:
 
 
 def _paths(text: str) -> frozenset[str]:
-    """The paths of an OpenAPI document, without handler names. Raises InventoryError."""
+    """Return the paths of an OpenAPI document, without handler names. Raises InventoryError."""
     try:
         paths = yaml.load(text)["paths"]
         return frozenset(path.removesuffix("/{name}") for path in paths)
@@ -108,7 +108,7 @@ def _paths(text: str) -> frozenset[str]:
 
 
 def _annotated_hooks(objects: Iterable[Document]) -> frozenset[str] | None:
-    """The hook versions that the components list, None if they list none."""
+    """Return the hook versions that the components list, None if they list none."""
     for obj in objects:
         if obj["kind"] == CRDS.kind and Key.of(obj) == _EXTENSIONS:
             text = (obj["metadata"].get("annotations") or {}).get(HOOK_VERSIONS)
@@ -117,7 +117,7 @@ def _annotated_hooks(objects: Iterable[Document]) -> frozenset[str] | None:
 
 
 async def extensions(client: Client) -> list[Document]:
-    """The ExtensionConfigs of a management cluster."""
+    """Return the ExtensionConfigs of a management cluster."""
     try:
         crd = await retry(lambda: client.get(CRDS, _EXTENSIONS))
     except NotFound:

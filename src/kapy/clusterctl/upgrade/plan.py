@@ -51,7 +51,7 @@ class Plan:
 
 
 async def plans(installed: Sequence[Installed], config: Config) -> list[Plan]:
-    """All possible upgrades, sorted by contract. Raises ClusterctlErrors."""
+    """Return all possible upgrades, sorted by contract. Raises ClusterctlErrors."""
     core = core_of(installed)
     releases = await _releases(installed, config)
     result = [_plan(releases, contract) for contract in _releases_of(core, releases).contracts()]
@@ -61,7 +61,8 @@ async def plans(installed: Sequence[Installed], config: Config) -> list[Plan]:
 
 
 async def plan_of(contract: str, installed: Sequence[Installed], config: Config) -> Plan:
-    """The upgrade to the newest versions of a contract; up-to-date providers are left out."""
+    """Return the upgrade to the newest versions of a contract; up-to-date providers are left out.
+    """
     if contract != CONTRACT:
         raise InventoryError(
             f"current version of clusterctl could only upgrade to {CONTRACT} contract, requested "
@@ -75,7 +76,8 @@ async def plan_of(contract: str, installed: Sequence[Installed], config: Config)
 async def custom_plan(
     versions: Mapping[str, str], installed: Sequence[Installed], config: Config
 ) -> Plan:
-    """The upgrade of chosen providers. versions: versions by instance (`capa-system/infra…`).
+    """Return the upgrade of chosen providers. versions: versions by instance
+    (`capa-system/infra…`).
 
     Raises InventoryError if the result would not work.
     """
@@ -171,7 +173,7 @@ def _check(releases: Releases, versions: Mapping[str, str], allowed: Sequence[st
 def wanted_versions(
     names: Mapping[ProviderType, Sequence[str]], installed: Sequence[Installed]
 ) -> dict[str, str]:
-    """The requested version by instance (`capa-system/infrastructure-aws`).
+    """Return the requested version by instance (`capa-system/infrastructure-aws`).
 
     Raises ConfigError.
     """
@@ -203,6 +205,6 @@ def _wanted_version(
 
 
 def _namespace(instances: Sequence[Installed]) -> str:
-    """The namespace of a provider, "" if it is ambiguous or unknown."""
+    """Return the namespace of a provider, "" if it is ambiguous or unknown."""
     namespaces = {provider.namespace for provider in instances}
     return namespaces.pop() if len(namespaces) == 1 else ""

@@ -31,7 +31,7 @@ class Releases:
         return self.contract_of(version_of(self.provider.version, self.provider)) or ""
 
     def contract_of(self, version: Version) -> str | None:
-        """The contract of a version, None if no release series includes it."""
+        """Return the contract of a version, None if no release series includes it."""
         place = version.major, version.minor
         return next(
             (
@@ -43,7 +43,7 @@ class Releases:
         )
 
     def contracts(self) -> list[str]:
-        """The contracts of the installed release series and of later ones, sorted."""
+        """Return the contracts of the installed release series and of later ones, sorted."""
         here = version_of(self.provider.version, self.provider)
         series = self.metadata.series
         since = [
@@ -54,15 +54,17 @@ class Releases:
         return sorted({release_series.contract for release_series in since})
 
     def latest(self, contracts: Collection[str]) -> str:
-        """The newest version of one of these contracts, without pre-releases; "" for none."""
+        """Return the newest version of one of these contracts, without pre-releases; "" for none.
+        """
         released = [version for version in self.newer if not version.pre]
         result = [version for version in released if self.contract_of(version) in contracts]
         return f"v{max(result)}" if result else ""
 
 
 async def releases_of(provider: Installed, config: Config) -> Releases:
-    """The releases in a provider's repository. Raises RepositoryError, MetadataError,
-    InventoryError."""
+    """Return the releases in a provider's repository. Raises RepositoryError, MetadataError,
+    InventoryError.
+    """
     current = version_of(provider.version, provider)
     if provider.built_in:  # built-in providers have no repository
         series = ReleaseSeries(current.major, current.minor, CONTRACT)
@@ -89,7 +91,7 @@ async def releases_of(provider: Installed, config: Config) -> Releases:
 
 
 def version_of(text: str, provider: Installed) -> Version:
-    """A version of a provider. Raises InventoryError if the text is not a version."""
+    """Return a version of a provider. Raises InventoryError if the text is not a version."""
     version = semantic(text)
     if version is None:
         raise InventoryError(

@@ -42,7 +42,7 @@ class Attached:
         return bool(self.claims or self.unclaimed or self.node_volumes or self.volumes)
 
     def message(self, started: str) -> str:
-        """The message of the Machine's Deleting condition."""
+        """Return the message of the Machine's Deleting condition."""
         lines = [f"Waiting for Node volumes to be detached (started at {started})"]
         lines += [
             f"* {what}: {shorten(names, 5)}"

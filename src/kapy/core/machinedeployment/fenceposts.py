@@ -42,12 +42,12 @@ def fenceposts(
 
 
 def is_rolling(deployment: MachineDeployment) -> bool:
-    """Whether the strategy is RollingUpdate."""
+    """Return whether the strategy is RollingUpdate."""
     return strategy_of(deployment).type == ROLLING_UPDATE
 
 
 def strategy_of(deployment: MachineDeployment) -> MachineDeploymentRolloutStrategy:
-    """The strategy; admission defaults it to a RollingUpdate that surges by one."""
+    """Return the strategy; admission defaults it to a RollingUpdate that surges by one."""
     return deployment.spec.rollout.strategy or DEFAULT_STRATEGY
 
 

@@ -19,7 +19,7 @@ _PATH: Final = ("f:metadata", "f:annotations", f"f:{ANNOTATION}")
 
 
 def owns_annotation(fields: Fields) -> bool:
-    """Whether a set of fields contains the last-applied annotation."""
+    """Return whether a set of fields contains the last-applied annotation."""
     for name in _PATH:
         if name not in fields:
             return False

@@ -19,7 +19,7 @@ _MERGED: Final = ("annotations", "labels")
 
 
 def is_no_op(live: Document, intent: Document, manager: str) -> bool:
-    """Whether applying `intent` as `manager` (with force) would leave `live` unchanged.
+    """Return whether applying `intent` as `manager` (with force) would leave `live` unchanged.
 
     True only if `live` has each value of the intent, and the manager owns exactly the intent's
     fields: a field that it owned before and no longer applies would be removed.

@@ -47,7 +47,7 @@ def read_boot_data(
     instance: Mapping[str, str] | None = None,
     system: bool = False,
 ) -> BootPlan:
-    """The steps of boot data.
+    """Return the steps of boot data.
 
     data_format: the key `format` of a bootstrap Secret; the empty one is cloud-config. instance:
     metadata of the machine (`local_hostname`, `instance_id`) for variables in a cloud-config.

@@ -40,7 +40,7 @@ _MAX_WORDS: Final = 100_000
 def read_cloud_config(
     data: bytes, instance: Mapping[str, str] | None = None, *, system: bool = False
 ) -> BootPlan:
-    """The steps of a cloud-config.
+    """Return the steps of a cloud-config.
 
     system: whether users, NTP servers, disks and mounts become steps, too.
 

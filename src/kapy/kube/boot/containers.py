@@ -69,7 +69,7 @@ def for_containers(
     user_namespace: bool = False,
     preflight_errors: Sequence[str] = PREFLIGHT_ERRORS,
 ) -> BootPlan:
-    """The plan for a machine that is a container with containerd.
+    """Return the plan for a machine that is a container with containerd.
 
     private_cgroups: whether the container has a cgroup namespace of its own, as node images of kind
     0.20 and later need. user_namespace: whether root of the container is another user outside of

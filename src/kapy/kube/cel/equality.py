@@ -84,7 +84,9 @@ def comparison(type_: Type, two: Type) -> Comparison:
 
 
 def _needs_typed_equality(type_: Type) -> bool:
-    """Whether values of the type need a typed comparison instead of a comparison of their JSON."""
+    """Return whether values of the type need a typed comparison instead of a comparison of their
+    JSON.
+    """
     if type_.name == "list":
         return type_.list_type in ("set", "map") or _needs_typed_equality(type_.item)
     if type_.name == "map":

@@ -31,12 +31,12 @@ class Overload:
     run: Function
 
     def fits(self, values: tuple[Any, ...]) -> bool:
-        """Whether the values have the kinds of the parameters."""
+        """Return whether the values have the kinds of the parameters."""
         return all(map(_is_instance, self.parameters, values))
 
 
 def _is_instance(expected: Type, value: Any) -> bool:
-    """Whether a value, including its items, has a type."""
+    """Return whether a value, including its items, has a type."""
     if has_dyn(expected):
         return True
     if expected.name != kind_of(value):
@@ -99,7 +99,7 @@ class Library:
                 self._named.setdefault((candidate.name, candidate.member), []).append(candidate)
 
     def knows(self, name: str, *, member: bool) -> bool:
-        """Whether there is a function with that name."""
+        """Return whether there is a function with that name."""
         return (name, member) in self._named
 
     def resolve(
@@ -127,7 +127,8 @@ class Library:
 
 
 def _needs_dispatch(candidate: Overload, arguments: tuple[Type, ...]) -> bool:
-    """Whether the arguments must be checked at run time, because their types are not known."""
+    """Return whether the arguments must be checked at run time, because their types are not known.
+    """
     return any(map(_is_uncertain, candidate.parameters, arguments))
 
 

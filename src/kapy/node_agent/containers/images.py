@@ -19,7 +19,7 @@ _DOCKER_HUB: Final = ("docker.io", "index.docker.io", "registry-1.docker.io")
 
 
 async def obtain_image(engine: Engine, config: ContainerConfig) -> Image:
-    """The image of a container. Raises StartFailed, EngineUnreachable, DiskFull."""
+    """Return the image of a container. Raises StartFailed, EngineUnreachable, DiskFull."""
     name = str(config.container.get("image") or "")
     if not name:
         raise StartFailed(f"container {config.name} names no image", "InvalidImageName")
@@ -76,7 +76,7 @@ def registry_of(image: str) -> str:
 
 
 def login_for(image: str, secrets: Iterable[Mapping[str, bytes]]) -> dict[str, str] | None:
-    """The login at an image's registry, from Secrets of the type `dockerconfigjson`."""
+    """Return the login at an image's registry, from Secrets of the type `dockerconfigjson`."""
     registry = registry_of(image)
     names = _DOCKER_HUB if registry in _DOCKER_HUB else (registry,)
     for secret in secrets:

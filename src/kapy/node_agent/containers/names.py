@@ -50,7 +50,7 @@ def container_name(folder: Path, pod: Document, container: str, restarts: int) -
 def labels_of(
     folder: Path, pod: Document, container: str, restarts: int, spec: str
 ) -> dict[str, str]:
-    """The labels of a container."""
+    """Return the labels of a container."""
     meta = pod["metadata"]
     return {
         PLANE: str(folder),

@@ -127,7 +127,7 @@ class PlaneNetwork:
         return await self._made_with(engine, wanted)
 
     async def _made_with(self, engine: Engine, wanted: IPv4Network) -> Network:
-        """The network with a subnet that neither this machine nor another network has."""
+        """Return the network with a subnet that neither this machine nor another network has."""
         said = ""
         start = int(plane_digest(self._plane), 16)
         for subnet in fitting_subnets(wanted, host_networks(but=self.name), start):

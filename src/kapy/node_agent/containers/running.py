@@ -163,7 +163,7 @@ class RunningContainer:
 
 
 def is_alive(container: Container) -> bool:
-    """Whether a container has not ended: it runs or is paused."""
+    """Return whether a container has not ended: it runs or is paused."""
     return container.state in _ALIVE
 
 

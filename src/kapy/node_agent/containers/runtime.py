@@ -207,7 +207,7 @@ class Containers:
         self._addresses.free_others(before, uids_there)
 
     async def _of(self, pod: Document, container: str = "") -> Sequence[EngineContainer]:
-        """The containers of a Pod, the oldest first."""
+        """Return the containers of a Pod, the oldest first."""
         labels = {PLANE: str(self._plane), POD_UID: pod["metadata"]["uid"]}
         if container:
             labels[CONTAINER] = container
@@ -363,8 +363,9 @@ async def _patiently(work: Callable[[], Awaitable[T]], report: Report) -> T:
 
 
 def _is_taken(error: EngineError) -> bool:
-    """Whether an engine reports that an address is in use. No port of a Pod is published, so
-    Docker's message about something in use is about the address."""
+    """Return whether an engine reports that an address is in use. No port of a Pod is published, so
+    Docker's message about something in use is about the address.
+    """
     return isinstance(error, PortInUse) or _TAKEN.search(str(error)) is not None
 
 
@@ -382,7 +383,8 @@ def _grace(pod: Document) -> float:
 
 
 def _unfit(engine: Engine, info: EngineInfo) -> str:
-    """The reason for which the containers of an engine cannot reach a plane on this machine."""
+    """Return the reason for which the containers of an engine cannot reach a plane on this machine.
+    """
     remedy = (
         "use a rootful engine of this machine (DOCKER_HOST), or a program in place of the image"
     )

@@ -78,7 +78,7 @@ def _is_first(config: ContainerConfig) -> bool:
 
 
 def _joins(config: ContainerConfig) -> bool:
-    """Whether a container joins the network of another one."""
+    """Return whether a container joins the network of another one."""
     spec = config.pod["spec"]
     initial = any(item["name"] == config.name for item in spec.get("initContainers") or ())
     return not (spec.get("hostNetwork") or initial or _is_first(config))

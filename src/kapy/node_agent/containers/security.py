@@ -25,7 +25,7 @@ _LEAST_SHARES: Final = 2
 
 
 def unsupported_security(pod: Document) -> list[str]:
-    """The paths of the fields of security contexts that containers here cannot have."""
+    """Return the paths of the fields of security contexts that containers here cannot have."""
     return list(_unsupported_fields(pod["spec"]))
 
 
@@ -81,7 +81,7 @@ def _merge_contexts(pod: Document, container: Document) -> Mapping[str, Any]:
 
 
 def host_config_of(pod: Document, container: Document) -> dict[str, Any]:
-    """The part of an engine's `HostConfig` with rights and resources."""
+    """Return the part of an engine's `HostConfig` with rights and resources."""
     context = _merge_contexts(pod, container)
     capabilities = context.get("capabilities") or {}
     groups = [*(context.get("supplementalGroups") or ()), context.get("fsGroup")]

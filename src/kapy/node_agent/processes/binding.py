@@ -143,7 +143,7 @@ class Binding:
 
 
 def address_of(content: bytes) -> Address | None:
-    """The address in a `sockaddr`, None if it has no specific port."""
+    """Return the address in a `sockaddr`, None if it has no specific port."""
     if len(content) < 8:
         return None
     family = struct.unpack_from("=H", content)[0]
@@ -160,7 +160,7 @@ def address_of(content: bytes) -> Address | None:
 
 
 def _socket_of(thread: int, handle: int) -> socket.socket:
-    """A second handle of a program's socket. Raises OSError."""
+    """Return a second handle of a program's socket. Raises OSError."""
     library = ctypes.CDLL(None, use_errno=True)
     process = os.pidfd_open(_process_of(thread))
     try:
@@ -181,8 +181,8 @@ def _process_of(thread: int) -> int:
 
 
 async def can_hand_over(launch: list[str]) -> bool:
-    """Whether this host lets programs pass on their `bind` calls. launch: starts one, without a
-    `--`.
+    """Return whether this host lets programs pass on their `bind` calls. launch: starts one,
+    without a `--`.
 
     It is tested with a program that binds a port in use.
     """

@@ -38,7 +38,7 @@ class Flags:
 
 
 def flags_of(help_text: str) -> Flags:
-    """The flags in a program's help text."""
+    """Return the flags in a program's help text."""
     result: dict[str, str] = {}
     starts = list(_FLAG.finditer(help_text))
     for number, item in enumerate(starts):
@@ -98,7 +98,9 @@ def _move_arguments(
 
 
 def _move_value(value: str, new_port: Callable[[int], int]) -> str | None:
-    """A port or bind address with another port; None if the value is neither, or disables it."""
+    """Return a port or bind address with another port; None if the value is neither, or disables
+    it.
+    """
     if _NUMBER.fullmatch(value):
         port = parse_integer(value)
         return str(new_port(port)) if 0 < port < 65536 else None
@@ -116,7 +118,7 @@ def without_leader_election(arguments: Sequence[str]) -> list[str]:
 
 
 def with_paths(arguments: Sequence[str], paths: Mapping[str, str]) -> list[str]:
-    """The arguments with mount paths replaced by paths of the host."""
+    """Return the arguments with mount paths replaced by paths of the host."""
     return [_with_paths(item, paths) for item in arguments]
 
 

@@ -47,7 +47,7 @@ def _is_free(port: int) -> bool:
 
 
 def is_taken(port: int) -> bool:
-    """Whether a port is in use on any address of this host."""
+    """Return whether a port is in use on any address of this host."""
     with socket.socket() as item:
         item.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -33,7 +33,7 @@ Execute = Callable[[Sequence[str], float], Awaitable[int]]
 
 
 def stamp_of(program: str) -> str:
-    """A fingerprint of a program's file; "" if it does not exist."""
+    """Return a fingerprint of a program's file; "" if it does not exist."""
     try:
         status = os.stat(program)
     except OSError:

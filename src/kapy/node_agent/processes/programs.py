@@ -51,7 +51,7 @@ class Programs:
         return True
 
     def command(self, namespace: str, deployment: str, container: str) -> tuple[str, ...] | None:
-        """The command that runs in place of a container, None if there is none."""
+        """Return the command that runs in place of a container, None if there is none."""
         for item in self._known:
             if (item.namespace, item.deployment, item.container) == (
                 namespace,
@@ -63,7 +63,7 @@ class Programs:
 
 
 def read(folder: Path) -> Sequence[Program]:
-    """The programs of a plane. Raises BadPrograms."""
+    """Return the programs of a plane. Raises BadPrograms."""
     path = folder / NAME
     try:
         return msgspec.convert(decode_json(path.read_bytes()), list[Program])

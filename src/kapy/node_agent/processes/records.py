@@ -53,7 +53,7 @@ def write(folder: Path, record: Record) -> None:
 
 
 def read(folder: Path) -> Record | None:
-    """The record in a folder, None if there is no readable one."""
+    """Return the record in a folder, None if there is no readable one."""
     try:
         return msgspec.convert(decode_json((folder / NAME).read_bytes()), Record)
     except (OSError, BadJson, msgspec.ValidationError):
@@ -67,7 +67,8 @@ def forget(folder: Path) -> None:
 
 
 def start_time_of(pid: int) -> str:
-    """The start time of a process as the kernel writes it; "" if there is no such process."""
+    """Return the start time of a process as the kernel writes it; "" if there is no such process.
+    """
     if sys.platform == "linux":
         try:
             text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")

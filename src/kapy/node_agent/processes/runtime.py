@@ -233,7 +233,7 @@ class ProcessRuntime:
         )
 
     def _program(self, config: ContainerConfig) -> tuple[tuple[str, ...], str]:
-        """The command in place of a container's image, and its file. Raises StartFailed."""
+        """Return the command in place of a container's image, and its file. Raises StartFailed."""
         command = self._command(config.pod, config.name)
         if command is None:
             raise StartFailed(f"no local program runs in place of the container {config.name}")
@@ -287,7 +287,7 @@ class ProcessRuntime:
         return Plan(prefix, own, moved_arguments, environment, self._directory(config))
 
     def _environment(self, config: ContainerConfig) -> dict[str, str]:
-        """The variables that the agent sets."""
+        """Return the variables that the agent sets."""
         result = {key: self._environ[key] for key in _KEPT_VARIABLES if self._environ.get(key)}
         for name in ("home", "tmp"):
             (config.folder / name).mkdir(parents=True, exist_ok=True)
@@ -300,7 +300,7 @@ class ProcessRuntime:
         return str(config.folder / "home")
 
     async def _flags_of(self, command: Sequence[str]) -> Flags:
-        """The flags of a program, read once for each state of its file."""
+        """Return the flags of a program, read once for each state of its file."""
         key = (*command, stamp_of(command[0]))
         if key not in self._flags:
             self._flags[key] = flags_of(await _help_of(command, self._environ))
@@ -353,7 +353,7 @@ def _check_ports(config: ContainerConfig, plan: Plan, program: str) -> None:
 
 
 def _declared_ports(config: ContainerConfig) -> list[int]:
-    """The TCP ports that a container names."""
+    """Return the TCP ports that a container names."""
     ports = config.container.get("ports") or ()
     return [
         int(item.get("containerPort") or 0)
@@ -381,7 +381,7 @@ def _link_temporary(folder: Path, paths: Mapping[str, str]) -> None:
 
 
 async def _namespaces_allowed() -> bool:
-    """Whether this host lets programs have their own mount namespaces."""
+    """Return whether this host lets programs have their own mount namespaces."""
     if sys.platform != "linux":
         return False
     trial = await asyncio.create_subprocess_exec(
@@ -392,7 +392,7 @@ async def _namespaces_allowed() -> bool:
 
 
 async def _help_of(command: Sequence[str], environ: Mapping[str, str]) -> str:
-    """The output of a program for `--help`; "" if there is none."""
+    """Return the output of a program for `--help`; "" if there is none."""
     try:
         process = await asyncio.create_subprocess_exec(
             *command, "--help", stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, start_new_session=True,

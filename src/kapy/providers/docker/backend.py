@@ -22,7 +22,7 @@ _OF_DOCKER: Final = frozenset(("DockerCluster", "DockerMachine", "DockerMachineP
 
 
 def is_docker(document: Document) -> bool:
-    """Whether an object is served by the docker backend."""
+    """Return whether an object is served by the docker backend."""
     if document["kind"] in _OF_DOCKER:
         return True
     backend = (document.get("spec") or {}).get("backend") or {}
@@ -30,7 +30,7 @@ def is_docker(document: Document) -> bool:
 
 
 def is_docker_template(document: Document) -> bool:
-    """Whether machines of a template are served by the docker backend."""
+    """Return whether machines of a template are served by the docker backend."""
     if document["kind"] == "DockerMachineTemplate":
         return True
     spec = ((document.get("spec") or {}).get("template") or {}).get("spec") or {}
@@ -52,7 +52,7 @@ def machine_spec(machine: Machine) -> DockerMachineBackendSpec:
 
 
 def pool_name(machine: Machine) -> str:
-    """The DevMachinePool or DockerMachinePool of a machine."""
+    """Return the DevMachinePool or DockerMachinePool of a machine."""
     owners = machine.metadata.owner_references
     return next((owner.name for owner in owners if owner.kind in _POOLS), "")
 

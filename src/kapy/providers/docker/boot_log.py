@@ -65,12 +65,12 @@ _MARK: Final = re.compile(
 
 
 def with_log(command: RunCommand) -> RunCommand:
-    """The command, which also writes to the log."""
+    """Return the command, which also writes to the log."""
     return replace(command, argv=(*WITH_LOG, command.entry, *command.argv))
 
 
 def read_command(most: int, mark: str, *, follow: bool) -> tuple[str, ...]:
-    """The command that prints the log in the order of `LogPast`, and then the line `mark`.
+    """Return the command that prints the log in the order of `LogPast`, and then the line `mark`.
 
     most: the maximum bytes of each part, from its end. follow: keep printing what is added later.
     """
@@ -91,7 +91,7 @@ class LogPast(NamedTuple):
         return max(self.older, self.newer) >= 0
 
     def is_cut(self, most: int) -> bool:
-        """Whether only the end of a part was read."""
+        """Return whether only the end of a part was read."""
         return max(self.older, self.newer) > most
 
 
@@ -106,7 +106,7 @@ def log_past(printed: bytes) -> LogPast | None:
 
 
 def since(text: str, moment: datetime) -> str:
-    """The log without the commands that ended before a moment."""
+    """Return the log without the commands that ended before a moment."""
     begin = 0
     for mark in _MARK.finditer(text):
         if mark[2] == "begins":

@@ -137,7 +137,7 @@ class ContainerConsole(MachineConsole):
                 yield piece
 
     async def _read_stored_log(self, container: Container) -> boot_log.LogPast:
-        """The log, by the files of the container, running or not."""
+        """Return the log, by the files of the container, running or not."""
         tails: list[Tail | None] = []
         for path in (boot_log.OLDER, boot_log.PATH):
             tail = Tail(LARGEST)
@@ -185,7 +185,7 @@ def _container_name(target: MachineTarget) -> str:
 
 
 def journal(wanted: LogRequest) -> Sequence[str]:
-    """The command that prints a journal."""
+    """Return the command that prints a journal."""
     command = ["journalctl", "--no-pager", "--output=short-iso", "--utc"]
     command.append("--lines=all" if wanted.tail is None else f"--lines={wanted.tail}")
     if wanted.source != JOURNAL:

@@ -53,17 +53,17 @@ class BelongsToAnother(KapyError):
 
 
 def machine_container(cluster: str, machine: str) -> str:
-    """The name of a machine's container, which is also the name of its Node."""
+    """Return the name of a machine's container, which is also the name of its Node."""
     return machine if machine.startswith(cluster) else f"{cluster}-{machine}"
 
 
 def load_balancer_container(cluster: str) -> str:
-    """The name of the container of a cluster's load balancer."""
+    """Return the name of the container of a cluster's load balancer."""
     return f"{cluster}-lb"
 
 
 def provider_id(container: str) -> str:
-    """The provider ID of a machine."""
+    """Return the provider ID of a machine."""
     return f"docker:////{container}"
 
 
@@ -147,7 +147,7 @@ def _check_rootless(engine: EngineInfo) -> None:
 
 
 def configuration(wanted: Wanted, around: Surroundings) -> dict[str, Any]:
-    """The body of the request that creates the container."""
+    """Return the body of the request that creates the container."""
     is_balancer = wanted.role == LOAD_BALANCER
     ports = _ports(wanted)
     config: dict[str, Any] = {
@@ -204,7 +204,7 @@ def _host_config(
 
 
 def _is_private_node(wanted: Wanted) -> bool:
-    """Whether the container is a node with a cgroup namespace of its own."""
+    """Return whether the container is a node with a cgroup namespace of its own."""
     return wanted.role != LOAD_BALANCER and wanted.private_cgroups
 
 
@@ -261,7 +261,7 @@ def _proxies(wanted: Wanted, around: Surroundings) -> Mapping[str, str]:
 
 
 def ensured_network() -> Mapping[str, Any]:
-    """The configuration of the network of all nodes, where the engine has none yet."""
+    """Return the configuration of the network of all nodes, where the engine has none yet."""
     return {
         "Driver": "bridge",
         "Options": {"com.docker.network.bridge.enable_ip_masquerade": "true"},

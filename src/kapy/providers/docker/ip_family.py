@@ -16,7 +16,7 @@ class BadNetwork(KapyError):
 
 
 def ip_family(cluster: Cluster) -> IPFamily:
-    """The family of a Cluster's addresses. Raises BadNetwork."""
+    """Return the family of a Cluster's addresses. Raises BadNetwork."""
     network = cluster.spec.cluster_network
     pods = _family("pods", network.pods)
     services = _family("services", network.services)
@@ -31,7 +31,7 @@ def ip_family(cluster: Cluster) -> IPFamily:
 
 
 def cluster_subnets(cluster: Cluster) -> list[str]:
-    """The networks of a Cluster's Pods and Services, in CIDR notation."""
+    """Return the networks of a Cluster's Pods and Services, in CIDR notation."""
     network = cluster.spec.cluster_network
     return [
         block

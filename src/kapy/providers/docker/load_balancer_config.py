@@ -98,7 +98,7 @@ class Balancing:
 
 
 def image_of(repository: str, tag: str) -> str:
-    """The image of a load balancer."""
+    """Return the image of a load balancer."""
     return f"{repository or REPOSITORY}/haproxy:{tag or TAG}"
 
 

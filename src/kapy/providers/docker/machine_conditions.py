@@ -41,7 +41,7 @@ BOOTSTRAPPED: Final = conditions.true(ConditionType.BOOTSTRAP_COMPLETED, Reason.
 
 
 def container_missing(reason: str, message: str = "") -> Condition:
-    """The container is not there, or does not run."""
+    """Return the container is not there, or does not run."""
     return conditions.false(ConditionType.CONTAINER_PROVISIONED, reason, message)
 
 
@@ -66,7 +66,7 @@ WAITING_FOR_DATA: Final = not_bootstrapped(
 
 
 def ignored(sections: Sequence[str]) -> str:
-    """The message of the Event about sections of boot data that containers cannot have."""
+    """Return the message of the Event about sections of boot data that containers cannot have."""
     return (
         f"these sections of the boot data are not carried out in a container: {', '.join(sections)}"
         "; do what they are for in preKubeadmCommands, or in the node image"

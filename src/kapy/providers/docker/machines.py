@@ -326,7 +326,7 @@ class ContainerMachines(InfraMachineProvider[Any]):
 
 
 def container_name(context: Order) -> str:
-    """The name of a machine's container: of its Machine, or of its object in a pool."""
+    """Return the name of a machine's container: of its Machine, or of its object in a pool."""
     machine: Machine = context.object
     if machine.spec.provider_id:
         return machine.spec.provider_id.rpartition("/")[2]

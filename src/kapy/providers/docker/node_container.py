@@ -116,7 +116,7 @@ def preload_operations(
 
 
 async def has_begun(engine: Engine, container: str) -> bool:
-    """Whether kubeadm was started in a container, by any manager."""
+    """Return whether kubeadm was started in a container, by any manager."""
     return await _holds(engine, container, _HAS_BEGUN)
 
 

@@ -32,7 +32,7 @@ class NodeImage:
 
 
 def node_image(version: str, custom: str = "") -> NodeImage:
-    """The image of a node of a Kubernetes version. custom: the one to use instead.
+    """Return the image of a node of a Kubernetes version. custom: the one to use instead.
 
     Raises InvalidVersion.
     """
@@ -52,7 +52,8 @@ def node_image(version: str, custom: str = "") -> NodeImage:
 
 
 def is_same_image(value: str, other: str) -> bool:
-    """Whether two names are of the same image: Podman lists them with the registry's name."""
+    """Return whether two names are of the same image: Podman lists them with the registry's name.
+    """
     return _short(value) == _short(other)
 
 

@@ -82,7 +82,7 @@ async def published_at(engine: Engine, address: str) -> str:
 
 
 def is_near(address: str, subnets: Sequence[str]) -> bool:
-    """Whether this machine is in the network of an address. Nothing is sent."""
+    """Return whether this machine is in the network of an address. Nothing is sent."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with closing(socket.socket(family, socket.SOCK_DGRAM)) as probe:
         try:

@@ -22,7 +22,7 @@ ANY: Final = "0.0.0.0"
 
 
 def loopback_address(name: str, is_taken: Callable[[str], bool]) -> str:
-    """The address for a name, or the next free one; 127.0.0.x is never used."""
+    """Return the address for a name, or the next free one; 127.0.0.x is never used."""
     attempt = 0
     while True:
         seed = f"{name}#{attempt}" if attempt else name
@@ -34,7 +34,7 @@ def loopback_address(name: str, is_taken: Callable[[str], bool]) -> str:
 
 
 def has_many_loopback_addresses() -> bool:
-    """Whether all of 127.0.0.0/8 is local (macOS has 127.0.0.1 only)."""
+    """Return whether all of 127.0.0.0/8 is local (macOS has 127.0.0.1 only)."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         try:
             probe.bind(("127.1.2.3", 0))

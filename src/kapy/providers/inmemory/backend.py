@@ -12,6 +12,6 @@ FAILURE_DOMAIN: Final = "machine.inmemory.infrastructure.cluster.x-k8s.io/failur
 
 
 def is_in_memory(document: Document) -> bool:
-    """Whether a DevCluster, DevMachine or DevMachinePool has the in-memory backend."""
+    """Return whether a DevCluster, DevMachine or DevMachinePool has the in-memory backend."""
     backend = (document.get("spec") or {}).get("backend") or {}
     return backend.get("inMemory") is not None

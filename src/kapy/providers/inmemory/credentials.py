@@ -16,7 +16,7 @@ from kapy.remote.cluster_cache import Kubeconfig
 
 
 def user_of(kubeconfig: Kubeconfig, authority: KeyPair, now: datetime) -> User:
-    """The user in the kubeconfig's certificate.
+    """Return the user in the kubeconfig's certificate.
 
     Raises Unreachable if the two sides do not trust each other (TLS would fail) and Unauthorized if
     the certificate has expired.

@@ -73,15 +73,15 @@ class InMemoryClusters:
         return len(self._clusters)
 
     def get(self, cluster: Key) -> WorkloadCluster | None:
-        """The workload cluster of a Cluster, None if there is none (yet)."""
+        """Return the workload cluster of a Cluster, None if there is none (yet)."""
         return self._clusters.get(cluster)
 
     def at(self, host: str, port: int) -> WorkloadCluster | None:
-        """The workload cluster at an address."""
+        """Return the workload cluster at an address."""
         return self._by_endpoint.get(Endpoint(host, port))
 
     def on_port(self, port: int) -> list[WorkloadCluster]:
-        """The workload clusters whose endpoint has a port."""
+        """Return the workload clusters whose endpoint has a port."""
         return [cluster for cluster in self._clusters.values() if cluster.endpoint.port == port]
 
     def pack_idle(self, packer: Packer) -> Iterator[None]:
@@ -222,7 +222,8 @@ class InMemoryClusters:
         return cluster.etcd.dial(node)
 
     async def certificate_expiry(self, kubeconfig: Kubeconfig, node: str) -> datetime:
-        """The expiry time of the API server's certificate on a machine. Raises Unreachable."""
+        """Return the expiry time of the API server's certificate on a machine. Raises Unreachable.
+        """
         cluster = self._at(kubeconfig)
         if cluster is None:
             raise Unreachable(f"no API server answers at {kubeconfig.server}")

@@ -105,7 +105,7 @@ class Front:
         raise NoPort(f"none of the ports {PORTS.start}-{PORTS.stop - 1} is free")
 
     def can_admit(self, endpoint: Endpoint) -> bool:
-        """Whether a cluster can be there; if so, the address is taken from now on."""
+        """Return whether a cluster can be there; if so, the address is taken from now on."""
         try:
             self.admit(endpoint)
         except OSError:

@@ -199,7 +199,7 @@ def _host(context: Context) -> Host:
 
 
 def _pool_annotation(context: Context, name: str) -> str:
-    """The annotation of the machine's pool, "" if the machine is in no pool."""
+    """Return the annotation of the machine's pool, "" if the machine is in no pool."""
     return context.object.metadata.annotations.get(name, "")
 
 

@@ -94,7 +94,7 @@ class _NewMachine:
 
 
 def _is_current(machine: DevMachine, context: Context) -> bool:
-    """Whether the machine has the desired version and start-up durations."""
+    """Return whether the machine has the desired version and start-up durations."""
     made_for = machine.metadata.annotations.get(VERSION, ""), machine.spec.backend.in_memory
     return made_for == (context.version, _backend(context))
 

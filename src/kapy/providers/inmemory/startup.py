@@ -67,7 +67,8 @@ class Durations:
 
     @classmethod
     def of(cls, spec: InMemoryMachineBackendSpec, seed: str) -> Durations:
-        """The durations of a spec with jitter; equal seeds give equal results. Raises BadDuration.
+        """Return the durations of a spec with jitter; equal seeds give equal results. Raises
+        BadDuration.
 
         seed: identifies the machine, so that machines do not start in lockstep.
         """
@@ -131,7 +132,7 @@ def progress(
 
 
 def reported(value: Progress, *, control_plane: bool) -> list[Condition]:
-    """The conditions that report the progress, in start-up order."""
+    """Return the conditions that report the progress, in start-up order."""
     vm = _progress_condition(ConditionType.VM_PROVISIONED, done=value.vm)
     node = _progress_condition(
         ConditionType.NODE_PROVISIONED, done=value.node, after_vm=not value.vm

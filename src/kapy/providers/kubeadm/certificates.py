@@ -40,7 +40,7 @@ class Certificate(ClusterCertificate):
 
 
 def init_certificates(configuration: Document) -> list[Certificate]:
-    """The certificates of the first control plane machine, by its `clusterConfiguration`."""
+    """Return the certificates of the first control plane machine, by its `clusterConfiguration`."""
     days = configuration.get("caCertificateValidityPeriodDays")
     return _certificates(
         configuration,
@@ -50,7 +50,7 @@ def init_certificates(configuration: Document) -> list[Certificate]:
 
 
 def join_certificates(configuration: Document) -> list[Certificate]:
-    """The certificates of another control plane machine; they exist already."""
+    """Return the certificates of another control plane machine; they exist already."""
     return _certificates(configuration)
 
 
@@ -100,7 +100,7 @@ def ensure_complete(certificates: Iterable[Certificate], pairs: Mapping[str, Key
 def certificate_files(
     certificates: Iterable[Certificate], pairs: Mapping[str, KeyPair]
 ) -> list[Document]:
-    """The files of the existing certificates, as in `KubeadmConfig.spec.files`."""
+    """Return the files of the existing certificates, as in `KubeadmConfig.spec.files`."""
     by_purpose = {certificate.purpose: certificate for certificate in certificates}
     files: list[Document] = []
     for purpose in _FILE_ORDER:

@@ -75,8 +75,9 @@ def template_of(
 
 
 def with_shim(document: Document, current: Document | None, cluster: Cluster) -> Document:
-    """The object with the shim as owner if the current object has that owner: otherwise server-side
-    apply would remove the owner reference."""
+    """Return the object with the shim as owner if the current object has that owner: otherwise
+    server-side apply would remove the owner reference.
+    """
     owners = ((current or {}).get("metadata") or {}).get("ownerReferences") or ()
     name = shim_name(cluster.metadata.name)
     shim_owners = [owner for owner in owners if owner["kind"] == "Secret" and owner["name"] == name]

@@ -30,8 +30,8 @@ from kapy.topology.upgrade_plan import BadUpgradePlan
 
 
 async def control_plane_version(inputs: Inputs) -> str:
-    """The target version for a new control plane; otherwise its current version or the next version
-    of the upgrade plan.
+    """Return the target version for a new control plane; otherwise its current version or the next
+    version of the upgrade plan.
 
     Runtime extensions are called on the way: first the hooks that follow the previous step, even if
     the control plane has its target version. Results are recorded in `inputs.upgrades`.
@@ -53,8 +53,9 @@ async def control_plane_version(inputs: Inputs) -> str:
 
 
 async def _is_previous_step_over(inputs: Inputs, has: str) -> bool:
-    """Whether the workers have followed the control plane's last step and no hook blocks the next
-    one."""
+    """Return whether the workers have followed the control plane's last step and no hook blocks the
+    next one.
+    """
     calls, upgrades = inputs.calls, inputs.upgrades
     if not await calls.after_control_plane_upgrade(has, inputs.steps):
         return False
@@ -70,7 +71,7 @@ async def _is_previous_step_over(inputs: Inputs, has: str) -> bool:
 
 
 async def _next_version(inputs: Inputs, has: str) -> str:
-    """The next version of the plan, or the current one while a hook blocks the upgrade.
+    """Return the next version of the plan, or the current one while a hook blocks the upgrade.
 
     The hooks that follow a step are recorded as pending before the step begins, so they are not
     lost.
@@ -94,8 +95,9 @@ async def _next_version(inputs: Inputs, has: str) -> str:
 
 
 def _hooks_after(inputs: Inputs, version: str) -> list[Hook]:
-    """The hooks that follow a control plane step, including those of workers if they take the step,
-    too."""
+    """Return the hooks that follow a control plane step, including those of workers if they take
+    the step, too.
+    """
     upgrades = inputs.upgrades
     hooks = [Hook.AFTER_CONTROL_PLANE_UPGRADE]
     if any(
@@ -114,7 +116,9 @@ _TIMEOUTS: Final[Sequence[tuple[str, Field[int]]]] = (
 
 
 def control_plane_machine_template(inputs: Inputs) -> Document | None:
-    """The infrastructure template of the control plane machines, if the class has such machines."""
+    """Return the infrastructure template of the control plane machines, if the class has such
+    machines.
+    """
     template = inputs.blueprint.control_plane.infrastructure_machine_template
     if template is None:
         return None
@@ -126,7 +130,7 @@ def control_plane_machine_template(inputs: Inputs) -> Document | None:
 
 
 async def control_plane(inputs: Inputs, machine_template: Document | None) -> Document:
-    """The desired control plane object; the Cluster does not own it yet.
+    """Return the desired control plane object; the Cluster does not own it yet.
 
     Raises CannotCompute, ContractError, BadNameTemplate and the errors of runtime extensions.
     """
@@ -141,8 +145,9 @@ async def control_plane(inputs: Inputs, machine_template: Document | None) -> Do
 
 
 def _new_object(inputs: Inputs) -> Document:
-    """An object created from the template, with the labels and annotations of class and
-    topology."""
+    """Return an object created from the template, with the labels and annotations of class and
+    topology.
+    """
     cluster, template = inputs.cluster, inputs.blueprint.control_plane.template
     ref = cluster.spec.control_plane_ref
     naming = _control_plane_class(inputs).naming.template or CLUSTER_NAMES
@@ -153,7 +158,7 @@ def _new_object(inputs: Inputs) -> Document:
 
 
 def _metadata(inputs: Inputs) -> tuple[dict[str, str], dict[str, str]]:
-    """The labels and annotations of the object and of its machines."""
+    """Return the labels and annotations of the object and of its machines."""
     meta = merge_metadata(
         inputs.blueprint.topology.control_plane.metadata, _control_plane_class(inputs).metadata
     )
@@ -180,8 +185,9 @@ def _machines(inputs: Inputs, control_plane: Document, template: Document) -> Ch
 
 
 def _machine_reference(inputs: Inputs, template: Document) -> Document:
-    """The reference to the machines' template. In the v1beta1 contract it contains a version, which
-    the control plane's controller may have raised in the meantime."""
+    """Return the reference to the machines' template. In the v1beta1 contract it contains a
+    version, which the control plane's controller may have raised in the meantime.
+    """
     contract = inputs.blueprint.control_plane.contract
     ref = reference_to(template)
     if contract is not Version.V1BETA1:

@@ -66,7 +66,9 @@ def _is_defined(source: Topology | Class) -> bool:
 
 
 def _checks(defined: HealthChecks) -> HealthChecks:
-    """The health checks with admission's defaults filled in, so that a dry run shows no change."""
+    """Return the health checks with admission's defaults filled in, so that a dry run shows no
+    change.
+    """
     checks = copy_model(defined)
     if checks.node_startup_timeout_seconds is None:
         checks.node_startup_timeout_seconds = NODE_STARTUP_TIMEOUT_SECONDS

@@ -37,8 +37,8 @@ _NAME = Label.TOPOLOGY_DEPLOYMENT_NAME
 
 
 def machine_deployments(inputs: Inputs) -> dict[str, MachineDeploymentState]:
-    """The desired MachineDeployments by topology name, in the topology's order, which is also the
-    upgrade order.
+    """Return the desired MachineDeployments by topology name, in the topology's order, which is
+    also the upgrade order.
 
     Raises CannotCompute.
     """
@@ -88,7 +88,7 @@ def _state(inputs: Inputs, topology: MachineDeploymentTopology) -> MachineDeploy
 def _templates(
     inputs: Inputs, topology: MachineDeploymentTopology, current: MachineDeploymentState | None
 ) -> tuple[Document, Document]:
-    """The bootstrap template and the infrastructure machine template."""
+    """Return the bootstrap template and the infrastructure machine template."""
     blueprint = inputs.blueprint.machine_deployments[topology.class_]
     group = current.object if current else None
 
@@ -154,7 +154,9 @@ def _object(
 def _rollout(
     topology: MachineDeploymentTopology, of_class: MachineDeploymentClass
 ) -> MachineDeploymentRolloutSpec:
-    """The rollout settings of the topology as a whole if it sets any, else those of the class."""
+    """Return the rollout settings of the topology as a whole if it sets any, else those of the
+    class.
+    """
     if topology.rollout != MachineDeploymentRolloutSpec():
         return copy_model(topology.rollout)
     return MachineDeploymentRolloutSpec(strategy=of_class.rollout.strategy)

@@ -27,7 +27,9 @@ _NAME = Label.TOPOLOGY_POOL_NAME
 
 
 def machine_pools(inputs: Inputs) -> dict[str, MachinePoolState]:
-    """The desired MachinePools by topology name, in the topology's order. Raises CannotCompute."""
+    """Return the desired MachinePools by topology name, in the topology's order. Raises
+    CannotCompute.
+    """
     pools = {}
     for topology in inputs.blueprint.topology.workers.machine_pools:
         with name_failed_step(f'compute MachinePool for topology "{topology.name}"'):
@@ -50,8 +52,9 @@ def _state(inputs: Inputs, topology: MachinePoolTopology) -> MachinePoolState:
 def _parts(
     inputs: Inputs, topology: MachinePoolTopology, current: MachinePoolState | None
 ) -> tuple[Document, Document]:
-    """The bootstrap configuration and the infrastructure machine pool. The Cluster owns both from
-    the start, as it owns templates."""
+    """Return the bootstrap configuration and the infrastructure machine pool. The Cluster owns both
+    from the start, as it owns templates.
+    """
     blueprint = inputs.blueprint.machine_pools[topology.class_]
     group = current.object if current else None
 

@@ -26,7 +26,7 @@ Deletion = MachineDeletionSpec | WorkerDeletionSpec
 
 
 def class_of(inputs: Inputs, kind: str, classes: Sequence[C], name: str) -> C:
-    """The worker class of a group. Raises CannotCompute if the class no longer exists."""
+    """Return the worker class of a group. Raises CannotCompute if the class no longer exists."""
     for cluster_class in classes:
         if cluster_class.class_ == name:
             return cluster_class
@@ -56,7 +56,7 @@ def part_name(
     current: Document | None,
     group: Object | None,
 ) -> str:
-    """The name of an object that belongs to a worker group: its current name, or a new one.
+    """Return the name of an object that belongs to a worker group: its current name, or a new one.
 
     current: the group's current object; a group that is being deleted keeps no name.
     """
@@ -69,8 +69,9 @@ def part_name(
 
 
 def identity(inputs: Inputs, label: str, topology: str) -> dict[str, str]:
-    """The labels that select a group and its machines. label: the key for the group's topology
-    name."""
+    """Return the labels that select a group and its machines. label: the key for the group's
+    topology name.
+    """
     name = inputs.cluster.metadata.name
     return {Label.CLUSTER_NAME: name, Label.TOPOLOGY_OWNED: "", label: topology}
 
@@ -85,7 +86,7 @@ def machine_template(
     bootstrap: Document,
     infrastructure: Document,
 ) -> MachineTemplateSpec:
-    """The machine template of a group: the fields that both kinds of groups share."""
+    """Return the machine template of a group: the fields that both kinds of groups share."""
     return MachineTemplateSpec(
         metadata=metadata,
         spec=MachineSpec(
@@ -101,7 +102,7 @@ def machine_template(
 
 
 def _first_set(topology: int | None, of_class: int | None) -> int | None:
-    """The value of the topology, else of its class."""
+    """Return the value of the topology, else of its class."""
     return of_class if topology is None else topology
 
 

@@ -14,7 +14,7 @@ _UPGRADE_ORDER_ANNOTATIONS: Final = (
 
 
 def merge_metadata(topology: TemplateMeta, of_class: TemplateMeta) -> TemplateMeta:
-    """The metadata of class and topology merged; the topology wins."""
+    """Return the metadata of class and topology merged; the topology wins."""
     return TemplateMeta(
         labels={**of_class.labels, **topology.labels},
         annotations={**of_class.annotations, **topology.annotations},
@@ -24,7 +24,8 @@ def merge_metadata(topology: TemplateMeta, of_class: TemplateMeta) -> TemplateMe
 def workers_metadata(
     topology: TemplateMeta, of_class: TemplateMeta, identity: dict[str, str]
 ) -> TemplateMeta:
-    """The metadata of a worker group and its machines. identity: the labels that select them.
+    """Return the metadata of a worker group and its machines. identity: the labels that select
+    them.
 
     Annotations that defer or hold the group's upgrade are not copied to its machines.
     """

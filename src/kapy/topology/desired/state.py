@@ -121,7 +121,7 @@ def _mark_upgrading(current: ClusterState, upgrades: UpgradeTracker) -> None:
 def _control_plane_state(
     inputs: Inputs, control_plane_object: Document, template: Document | None
 ) -> ControlPlaneState:
-    """The control plane state; only a control plane with machines gets a health check."""
+    """Return the control plane state; only a control plane with machines gets a health check."""
     check = template and machine_health_check(
         control_plane_object["metadata"]["name"],
         inputs.cluster,

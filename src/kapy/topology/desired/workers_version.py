@@ -31,8 +31,8 @@ def workers_version(
     current: MachineDeployment | MachinePool | None,
     upgrade: WorkersUpgrade,
 ) -> str:
-    """The target version for new workers; otherwise their current version or the next version of
-    the plan.
+    """Return the target version for new workers; otherwise their current version or the next
+    version of the plan.
 
     siblings: all groups of the kind, in the topology's order. upgrade: receives the decision.
     """
@@ -65,7 +65,7 @@ def workers_version(
 
 
 def _next_version(upgrade: WorkersUpgrade, current: MachineDeployment | MachinePool) -> str:
-    """The next version of the workers' plan.
+    """Return the next version of the workers' plan.
 
     The plan starts with the version of the slowest workers until all have it. Groups that have it
     already wait for the control plane's next step.
@@ -81,7 +81,7 @@ def _next_version(upgrade: WorkersUpgrade, current: MachineDeployment | MachineP
 
 
 def _is_deferred(topology: Topology, siblings: Sequence[Topology]) -> bool:
-    """Whether the user holds this group back, or holds the sequence at a group before it."""
+    """Return whether the user holds this group back, or holds the sequence at a group before it."""
     if any(annotation in topology.metadata.annotations for annotation in _HOLD_ANNOTATIONS):
         return True
     for sibling in siblings:

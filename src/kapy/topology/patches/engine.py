@@ -118,7 +118,8 @@ class _PatchRun:
     async def _generate_all(
         self, patch: InlinePatch, variables: SourceValues
     ) -> list[tuple[Use, GeneratedPatch]]:
-        """The JSON patches of one patch for all templates. Raises NoValue with all errors."""
+        """Return the JSON patches of one patch for all templates. Raises NoValue with all errors.
+        """
         result: list[tuple[Use, GeneratedPatch]] = []
         problems: dict[str, None] = {}
         for use in self.uses:
@@ -174,7 +175,8 @@ class _PatchRun:
         return ((use.item, variables.of(use.part).own) for use in self.uses)
 
     def _variables(self, source: str) -> SourceValues:
-        """The variables that patches of one source see; they are the same for all templates."""
+        """Return the variables that patches of one source see; they are the same for all templates.
+        """
         source_values = self._seen.get(source)
         if source_values is None:
             defined = defined_by(self._class, source)
@@ -185,13 +187,14 @@ class _PatchRun:
 
 
 def _source(patch: ClusterClassPatch) -> str:
-    """The source that defines the variables of a patch."""
+    """Return the source that defines the variables of a patch."""
     return INLINE if patch.external is None else patch.name
 
 
 async def _generate(patch: InlinePatch, use: Use, variables: SourceValues) -> list[GeneratedPatch]:
-    """The JSON patches of one patch for one template; slow templates are rendered outside the event
-    loop."""
+    """Return the JSON patches of one patch for one template; slow templates are rendered outside
+    the event loop.
+    """
     values = variables.of(use.part)
     while True:
         try:
@@ -201,7 +204,7 @@ async def _generate(patch: InlinePatch, use: Use, variables: SourceValues) -> li
 
 
 def apply_patch(template: Document, change: Sequence[Operation] | MergePatch) -> Document:
-    """A template after a patch: only its spec, labels and annotations may change.
+    """Return a template after a patch: only its spec, labels and annotations may change.
 
     Raises BadPatch if the patch does not apply, CannotSetField if its result cannot be taken over.
     """

@@ -45,14 +45,16 @@ class MergePatch:
 
 
 def uid_of(holder: Holder) -> str:
-    """The UID of a template in requests; the same in every request."""
+    """Return the UID of a template in requests; the same in every request."""
     return str(uuid.uuid5(_UIDS, "/".join(holder)))
 
 
 def generate_request(
     items: Iterable[tuple[Item, Document]], variables: Document, settings: Mapping[str, str]
 ) -> Document:
-    """The GeneratePatchesRequest of an extension. items: each with the variables of its part."""
+    """Return the GeneratePatchesRequest of an extension. items: each with the variables of its
+    part.
+    """
     result = [{"uid": uid_of(item.holder), **_item(item, own)} for item, own in items]
     return _request("GeneratePatchesRequest", result, variables, settings)
 
@@ -60,7 +62,7 @@ def generate_request(
 def validate_request(
     items: Iterable[tuple[Item, Document]], variables: Document, settings: Mapping[str, str]
 ) -> Document:
-    """The ValidateTopologyRequest of an extension, with all patches applied."""
+    """Return the ValidateTopologyRequest of an extension, with all patches applied."""
     result = [_item(item, own) for item, own in items]
     return _request("ValidateTopologyRequest", result, variables, settings)
 

@@ -45,8 +45,8 @@ class _Segment(NamedTuple):
 
 
 def value_of(variables: Mapping[str, Any], path: str) -> Any:
-    """The value at a path. Raises MissingValue if nothing is there, NoValue if the path is invalid:
-    its syntax is wrong, or it treats a scalar as a list or map.
+    """Return the value at a path. Raises MissingValue if nothing is there, NoValue if the path is
+    invalid: its syntax is wrong, or it treats a scalar as a list or map.
     """
     segments = _segments(path)
     first = _valid(segments[0])
@@ -218,7 +218,7 @@ _OPERATIONS_WITH_VALUE: Final = ("add", "replace")
 
 
 def calculated_value(change: JSONPatch, values: Values) -> Any:
-    """The value of a change. Raises NoValue."""
+    """Return the value of a change. Raises NoValue."""
     source = change.value_from
     if source is None:
         if change.value is UNSET:
@@ -258,8 +258,9 @@ _MAX_COMPILED: Final = 64
 
 
 def inline_patches(patches: Sequence[ClusterClassPatch]) -> Mapping[str, InlinePatch]:
-    """The patches with definitions, by name. They are compiled once for all clusters of a class and
-    cached by their content."""
+    """Return the patches with definitions, by name. They are compiled once for all clusters of a
+    class and cached by their content.
+    """
     key = msgspec.json.encode(patches)
     results = _COMPILED.get(key)
     if results is None:

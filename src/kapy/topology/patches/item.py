@@ -23,7 +23,7 @@ class Holder(NamedTuple):
     field_path: str
 
     def document(self) -> Document:
-        """The holder reference of a request."""
+        """Return the holder reference of a request."""
         return {
             "apiVersion": self.api_version,
             "kind": self.kind,

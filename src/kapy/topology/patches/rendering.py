@@ -74,8 +74,9 @@ class Rendering:
         self._left = ALL
 
     def outcome(self, template: str, variables: _Variables) -> Outcome:
-        """The outcome of a template. Raises LongTemplate if it takes too long for the event
-        loop."""
+        """Return the outcome of a template. Raises LongTemplate if it takes too long for the event
+        loop.
+        """
         work = Work(self._turn)
         try:
             outcome = _outcome(template, variables.data, work)
@@ -87,7 +88,7 @@ class Rendering:
         return outcome
 
     def full_outcome(self, template: str, variables: _Variables) -> Outcome:
-        """The outcome of a template that may take longer, as it is rendered in a thread."""
+        """Return the outcome of a template that may take longer, as it is rendered in a thread."""
         work = Work(min(FULL, self._left))
         try:
             return _outcome(template, variables.data, work)
@@ -118,5 +119,5 @@ def _outcome(template: str, data: Document, work: Work) -> Outcome:
 
 @cache
 def _thread() -> ThreadPoolExecutor:
-    """One thread for all clusters: more would only take CPU time from the event loop."""
+    """Return one thread for all clusters: more would only take CPU time from the event loop."""
     return ThreadPoolExecutor(1, thread_name_prefix="templates")

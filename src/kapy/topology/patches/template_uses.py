@@ -63,7 +63,7 @@ class Place:
         return result
 
     def update(self, template: Document) -> Document:
-        """The object after the template was patched. Raises CannotSetField."""
+        """Return the object after the template was patched. Raises CannotSetField."""
         return copy_fields(self.document, template, self.fields, self.preserved)
 
 
@@ -77,7 +77,7 @@ class Use:
 
 
 def uses_of(blueprint: Blueprint, desired: ClusterState) -> list[Use]:
-    """All templates of a cluster and their uses.
+    """Return all templates of a cluster and their uses.
 
     Raises CannotPatch if the desired state does not fit the topology and the class, ContractError
     if the control plane cannot be read.
@@ -174,15 +174,16 @@ def _worker(
 
 
 def _use(template: Document, holder: Holder, part: Part | None, place: Place) -> Use:
-    """The template with the labels and annotations of its object, so that patches see and can
-    change them."""
+    """Return the template with the labels and annotations of its object, so that patches see and
+    can change them.
+    """
     inward = OWN_METADATA if place.fields is TEMPLATE_INTO_TEMPLATE else METADATA_INTO_TEMPLATE
     document = copy_fields(template, place.document, inward)
     return Use(Item(holder, _without_large_annotations(document)), part, place)
 
 
 def _without_large_annotations(template: Document) -> Document:
-    """A template without annotations that only make requests large."""
+    """Return a template without annotations that only make requests large."""
     metadata = template.get("metadata", {})
     annotations = metadata.get("annotations")
     metadata_copy = {key: value for key, value in metadata.items() if key != "managedFields"}

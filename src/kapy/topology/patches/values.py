@@ -65,8 +65,8 @@ class Values:
         return template_data(self.all)
 
     def render(self, template: str) -> Any:
-        """The value of a template with these variables. Raises NoValue, and LongTemplate if it must
-        be rendered outside the event loop.
+        """Return the value of a template with these variables. Raises NoValue, and LongTemplate if
+        it must be rendered outside the event loop.
 
         The result is cached, since each reconcile renders with the same variables.
         """
@@ -130,7 +130,7 @@ class SourceValues:
         self._rendering = rendering or Rendering()
 
     def of(self, part: Part | None) -> Values:
-        """The variables of one part, or of the whole cluster for None."""
+        """Return the variables of one part, or of the whole cluster for None."""
         key = None if part is None else part.key
         result = self._parts.get(key)
         if result is None:
@@ -146,7 +146,9 @@ def _select_defined(values: Sequence[ClusterVariable], defined: frozenset[str]) 
 
 
 def defined_by(cluster_class: ClusterClass, source: str) -> frozenset[str]:
-    """The variables that a source defines. source: `inline` or the name of an external patch."""
+    """Return the variables that a source defines. source: `inline` or the name of an external
+    patch.
+    """
     return frozenset(
         variable.name
         for variable in cluster_class.status.variables

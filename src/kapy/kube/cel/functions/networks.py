@@ -58,7 +58,7 @@ def _link_local_multicast(ip: Ip) -> bool:
 
 
 def _global_unicast(ip: Ip) -> bool:
-    """Whether an address is global unicast as in Go: private addresses are."""
+    """Return whether an address is global unicast as in Go: private addresses are."""
     broadcast = ip.version == 4 and int(ip) == 2**32 - 1
     return not (
         broadcast or ip.is_unspecified or ip.is_loopback or ip.is_multicast or ip.is_link_local

@@ -45,7 +45,7 @@ _OF_VOLUMES: Final = {"defaultMode": 420}
 
 
 def minor(version: str) -> int:
-    """The minor number of `v1.34.0`; 0 when it has none."""
+    """Return the minor number of `v1.34.0`; 0 when it has none."""
     parts = version.split(".")
     return (parse_digits(parts[1]) if len(parts) > 1 else None) or 0
 

@@ -50,7 +50,7 @@ class Etcd:
         self._lose(name)
 
     def dial(self, name: str) -> Transport:
-        """The gateway of one member; raises Unreachable when it does not run."""
+        """Return the gateway of one member; raises Unreachable when it does not run."""
 
         async def ask(request: Request) -> Reply:
             if name not in self.members:

@@ -35,13 +35,13 @@ class Images(NamedTuple):
     dns_tag: str = ""
 
     def of(self, component: str, version: str) -> str:
-        """The image of a component in a Kubernetes version (with its `v`)."""
+        """Return the image of a component in a Kubernetes version (with its `v`)."""
         if component == "etcd":
             return f"{self.etcd_repository}/etcd:{self.etcd_tag or etcd_tag(version)}"
         return f"{self.repository}/{component}:{version.replace('+', '_')}"
 
     def coredns(self, tag: str) -> str:
-        """The image of CoreDNS. tag: kubeadm's own."""
+        """Return the image of CoreDNS. tag: kubeadm's own."""
         return f"{self.dns_repository}/coredns:{self.dns_tag or tag}"
 
 
@@ -56,7 +56,7 @@ def etcd_tag(version: str) -> str:
 
 @lru_cache(maxsize=1024)
 def images_of(configuration: str) -> Images:
-    """The images that a ClusterConfiguration names. Most name none, and are not parsed."""
+    """Return the images that a ClusterConfiguration names. Most name none, and are not parsed."""
     if not _NAMES_IMAGES.search(configuration):
         return USUAL
     try:

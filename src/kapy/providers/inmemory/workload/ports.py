@@ -54,7 +54,7 @@ class Ports:
         self.etcd_authority: KeyPair | None = None
 
     def has(self, namespace: str, pod: str) -> bool:
-        """Whether anything listens in a pod."""
+        """Return whether anything listens in a pod."""
         return namespace == NAMESPACE and pod.startswith((_ETCD, _API_SERVER))
 
     def of(self, namespace: str, pod: str) -> Connect:

@@ -58,7 +58,7 @@ def succeeded_pod(pod: Document, node: str, now: str) -> Document:
 
 
 def stopped_pod(pod: Document, now: str) -> Document:
-    """The state of a container that ended because its Pod is being deleted."""
+    """Return the state of a container that ended because its Pod is being deleted."""
     before = pod.get("status") or {}
     after = succeeded_pod(pod, pod["spec"]["nodeName"], before.get("startTime") or now)
     types = {condition["type"] for condition in after["conditions"]}
@@ -123,7 +123,7 @@ class SimulatedWorkloads(Workloads):
         return super().is_schedulable(pod) and bool(controller_of(pod))
 
     def count_available(self, pods: Iterable[Document], owner: Document) -> int:
-        """The number of Pods that are ready: `minReadySeconds` are not waited for."""
+        """Return the number of Pods that are ready: `minReadySeconds` are not waited for."""
         del owner
         return sum(map(is_ready, pods))
 

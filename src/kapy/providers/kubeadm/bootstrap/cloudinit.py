@@ -218,7 +218,7 @@ def _mounts(mounts: Sequence[Sequence[str]]) -> str:
 
 
 def _plain(value: Any) -> str:
-    """A value as Go's templates print it."""
+    """Return a value as Go's templates print it."""
     if value is None:
         return "<nil>"
     return str(value).lower() if isinstance(value, bool) else str(value)

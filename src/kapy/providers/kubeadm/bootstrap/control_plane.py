@@ -18,11 +18,11 @@ class ControlPlanes:
 
     @classmethod
     def of(cls, runtime: Runtime) -> ControlPlanes:
-        """The control plane objects on a runtime's server."""
+        """Return the control plane objects on a runtime's server."""
         return cls(External(runtime.client, runtime.cache))
 
     async def version(self, cluster: Cluster) -> str:
-        """The desired version of the control plane, "" if it is unknown.
+        """Return the desired version of the control plane, "" if it is unknown.
 
         Raises NotYet if the object does not exist, and errors that made it unreadable.
         """

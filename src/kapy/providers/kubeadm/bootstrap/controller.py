@@ -110,7 +110,7 @@ def _cluster_of(config: Document) -> Iterable[str]:
 
 
 def _relevant_fields(cluster: Document | None) -> Any:
-    """The fields of a Cluster that affect a KubeadmConfig."""
+    """Return the fields of a Cluster that affect a KubeadmConfig."""
     assert cluster is not None
     status = cluster.get("status") or {}
     initialized = [

@@ -76,8 +76,9 @@ def _endpoint(cluster: Cluster) -> str:
 
 
 def kubeconfig_file(discovery: FileDiscovery) -> Document | None:
-    """The kubeconfig of `discovery.file` as a file of the machine; None if the user supplies the
-    file."""
+    """Return the kubeconfig of `discovery.file` as a file of the machine; None if the user supplies
+    the file.
+    """
     config = discovery.kube_config
     if config is None:
         return None

@@ -21,8 +21,9 @@ class Unresolved(KapyError):
 
 
 async def machine_setup(scope: Scope, certificate_files: Sequence[Document]) -> MachineSetup:
-    """The setup, certificate files first. Raises Unresolved; a condition reports the reason,
-    too."""
+    """Return the setup, certificate files first. Raises Unresolved; a condition reports the reason,
+    too.
+    """
     spec = scope.config.spec
     try:
         files = await _files(scope)

@@ -29,7 +29,7 @@ class ConfigOwner:
 
 
 def owning_machine(machine: Machine) -> ConfigOwner:
-    """A Machine as owner."""
+    """Return a Machine as owner."""
     return ConfigOwner(
         name=machine.metadata.name,
         cluster=machine.spec.cluster_name,
@@ -42,7 +42,7 @@ def owning_machine(machine: Machine) -> ConfigOwner:
 
 
 def owning_pool(pool: MachinePool) -> ConfigOwner:
-    """A MachinePool as owner. Its boot data is never final, because tokens in it expire."""
+    """Return a MachinePool as owner. Its boot data is never final, because tokens in it expire."""
     replicas = 1 if pool.spec.replicas is None else pool.spec.replicas
     return ConfigOwner(
         name=pool.metadata.name,

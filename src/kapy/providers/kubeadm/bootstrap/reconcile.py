@@ -208,8 +208,9 @@ class KubeadmConfigReconciler(Reconciler[KubeadmConfig, Scope]):
         return DONE
 
     def _owner(self, namespace: str, config: Document) -> ConfigOwner | None:
-        """The owner, None while it is not seen: the cache may still hold a former object of the
-        same name, whose boot data is not ours."""
+        """Return the owner, None while it is not seen: the cache may still hold a former object of
+        the same name, whose boot data is not ours.
+        """
         kind, name, uid = owner_reference_of(config)
         if kind == MachinePool.RESOURCE.kind:
             pool = self._pools.get(Key(namespace, name))

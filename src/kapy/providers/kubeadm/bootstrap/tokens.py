@@ -67,7 +67,7 @@ class Tokens:
         self._ends[token_id] = end
 
     async def is_past_half(self, client: Client, token: str, now: datetime) -> bool:
-        """Whether less than half of the token's lifetime is left. Raises NotFound, BadToken.
+        """Return whether less than half of the token's lifetime is left. Raises NotFound, BadToken.
 
         A token without an expiry (a user's own) is never past half.
         """

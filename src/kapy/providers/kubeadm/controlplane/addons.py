@@ -45,7 +45,7 @@ class Image(NamedTuple):
 
 
 def parse_image(text: str) -> Image:
-    """The parts of an image's reference. Raises BadImage."""
+    """Return the parts of an image's reference. Raises BadImage."""
     match = _REFERENCE.match(text)
     if match is None:
         raise BadImage(f'"{text}" is no image')
@@ -64,7 +64,7 @@ def with_tag(image: Image, version: str) -> Image:
 
 
 def with_repository(image: Image, repository: str) -> Image:
-    """The image in another repository."""
+    """Return the image in another repository."""
     return image._replace(repository=repository.removesuffix("/"))
 
 
@@ -146,7 +146,7 @@ async def _update_dns(client: Client, kcp: KubeadmControlPlane) -> None:
 
 
 def dns_image(current: str, kcp: KubeadmControlPlane) -> Image:
-    """The image that CoreDNS should have. Raises BadImage, BadCoreDns."""
+    """Return the image that CoreDNS should have. Raises BadImage, BadCoreDns."""
     configuration = kcp.spec.kubeadm_config_spec.cluster_configuration
     image = parse_image(current)
     if not image.tag:

@@ -28,7 +28,7 @@ class CannotAdopt(KapyError):
 
 
 def is_adoptable(machine: Document) -> bool:
-    """Whether a control plane Machine has no controller."""
+    """Return whether a control plane Machine has no controller."""
     owners = machine["metadata"].get("ownerReferences") or ()
     return not any(owner.get("controller") for owner in owners)
 

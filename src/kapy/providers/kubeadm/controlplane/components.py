@@ -33,7 +33,7 @@ ETCD: Final = {"etcd": T.ETCD_POD_HEALTHY}
 
 
 def components_of(plane: ControlPlane) -> dict[str, str]:
-    """The static Pods of a control plane Machine, and the condition of each."""
+    """Return the static Pods of a control plane Machine, and the condition of each."""
     return {**COMPONENTS, **ETCD} if plane.is_etcd_managed else COMPONENTS
 
 
@@ -116,7 +116,9 @@ def _observe_v1beta1(plane: ControlPlane, machine: Machine, node: Document | Non
 
 
 def _unknown_reason(machine: Machine, node: Document | None) -> str:
-    """The reason for which the state of the Machine's components is unknown; "" if it is known."""
+    """Return the reason for which the state of the Machine's components is unknown; "" if it is
+    known.
+    """
     if not has_node(machine):
         return waiting_for_node(machine)
     if node is None:
@@ -150,8 +152,9 @@ def _is_tainted(node: Document) -> bool:
 
 
 def _should_be_tainted(plane: ControlPlane, machine: Machine) -> bool:
-    """Whether the node should have the control plane taint: kubeadm's default, unless other taints
-    are set."""
+    """Return whether the node should have the control plane taint: kubeadm's default, unless other
+    taints are set.
+    """
     if any(
         taint.key == ROLE_LABEL and taint.effect == "NoSchedule" for taint in machine.spec.taints
     ):
@@ -222,7 +225,7 @@ def _running_condition(type_: str, pod: Document) -> Condition:
 
 
 def _condition_of(document: Document, type_: str) -> str:
-    """The status of a Node's or Pod's condition, "" when it is not reported."""
+    """Return the status of a Node's or Pod's condition, "" when it is not reported."""
     for condition in (document.get("status") or {}).get("conditions") or ():
         if condition["type"] == type_:
             return str(condition["status"])

@@ -180,7 +180,7 @@ def _cluster_of(document: Document) -> Iterable[str]:
 
 
 def _relevant_fields(cluster: Document) -> Any:
-    """The fields of a Cluster that affect its control plane."""
+    """Return the fields of a Cluster that affect its control plane."""
     status = cluster.get("status") or {}
     infrastructure = (status.get("initialization") or {}).get("infrastructureProvisioned")
     return (

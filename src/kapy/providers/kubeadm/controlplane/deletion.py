@@ -23,7 +23,7 @@ from kapy.sdk.machine_control_plane import stale_machines
 
 
 async def delete(dependencies: Dependencies, plane: ControlPlane) -> Result:
-    """One step of the deletion; the objects that it waits for are watched."""
+    """Return one step of the deletion; the objects that it waits for are watched."""
     if not plane.machines:
         plane.deleting_reason = Reason.DELETION_COMPLETED
         plane.deleting_message = "Deletion completed"
@@ -75,7 +75,7 @@ def _report_v1beta1(plane: ControlPlane, message: str) -> None:
 
 
 def _workers(dependencies: Dependencies, plane: ControlPlane) -> list[str]:
-    """The cluster's MachinePools, and its Machines that the control plane does not own."""
+    """Return the cluster's MachinePools, and its Machines that the control plane does not own."""
     cache, cluster = dependencies.runtime.cache, str(plane.cluster.key)
     ours = {machine.metadata.uid for machine in plane.machines}
     machines = cache.informer(Machine.RESOURCE).list_by_index(BY_CLUSTER, cluster)

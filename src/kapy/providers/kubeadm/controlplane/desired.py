@@ -44,7 +44,7 @@ class BadMachineName(KapyError):
 
 
 def is_etcd_managed(kcp: KubeadmControlPlane) -> bool:
-    """Whether etcd runs on the control plane's own Machines."""
+    """Return whether etcd runs on the control plane's own Machines."""
     return kcp.spec.kubeadm_config_spec.cluster_configuration.etcd.external is None
 
 

@@ -67,10 +67,10 @@ class Etcd(Protocol):
         """Return the ID of the leader as this member sees it; 0 if there is none."""
 
     async def members(self) -> Sequence[Member]:
-        """All members; needs a quorum."""
+        """Return all members; needs a quorum."""
 
     async def alarms(self) -> Sequence[Alarm]:
-        """All alarms; needs a quorum."""
+        """Return all alarms; needs a quorum."""
 
     async def remove_member(self, member: int) -> None:
         """Remove a member from the cluster."""
@@ -129,7 +129,7 @@ class EtcdGateway:
 
 
 def member_named(members: Iterable[Member], name: str) -> Member | None:
-    """The member of that name (kubeadm calls a member like its node)."""
+    """Return the member of that name (kubeadm calls a member like its node)."""
     return next((member for member in members if member.name == name), None)
 
 

@@ -43,7 +43,7 @@ _JOINING: Final = timedelta(minutes=2)
 
 
 def nodes_to_query(plane: ControlPlane) -> list[str]:
-    """The nodes whose etcd can be asked: healthy ones first."""
+    """Return the nodes whose etcd can be asked: healthy ones first."""
     candidates = [
         machine for machine in plane.machines if has_node(machine) and not machine.deleting
     ]
@@ -130,5 +130,5 @@ def _is_old(plane: ControlPlane, name: str) -> bool:
 
 
 def quorum(members: Sequence[Member]) -> int:
-    """The number of voting members that must agree."""
+    """Return the number of voting members that must agree."""
     return sum(1 for member in members if member.name and not member.is_learner) // 2 + 1

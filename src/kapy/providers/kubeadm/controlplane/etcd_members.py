@@ -130,7 +130,7 @@ async def move_etcd_leader(
 
 
 def leader_candidates(plane: ControlPlane, leaving: Machine) -> list[Machine]:
-    """The candidates for etcd leader, best first: healthy, up to date, then the newest."""
+    """Return the candidates for etcd leader, best first: healthy, up to date, then the newest."""
     candidates = [
         item
         for item in plane.machines
@@ -147,7 +147,7 @@ def leader_candidates(plane: ControlPlane, leaving: Machine) -> list[Machine]:
 
 
 async def _leave_etcd(dependencies: Dependencies, plane: ControlPlane, machine: Machine) -> bool:
-    """Whether the Machine's member was removed from etcd (or never joined)."""
+    """Return whether the Machine's member was removed from etcd (or never joined)."""
     if plane.nodes is None or not plane.etcd.members:
         raise EtcdUnknown("unable to remove pre-terminate hook, etcd member list is empty")
     name = member_name(dependencies, plane, machine)
@@ -162,7 +162,7 @@ async def _leave_etcd(dependencies: Dependencies, plane: ControlPlane, machine: 
 
 
 def member_name(dependencies: Dependencies, plane: ControlPlane, machine: Machine) -> str:
-    """The name of the Machine's etcd member, "" if it is unknown.
+    """Return the name of the Machine's etcd member, "" if it is unknown.
 
     It is the node's name; a node that the Machine does not refer to yet is found by its provider
     ID. Without a node, it is the only member that belongs to no other Machine, if all others have

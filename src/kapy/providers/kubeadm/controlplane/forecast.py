@@ -62,8 +62,9 @@ def forecast(
     belongings: OwnedObjects,
     now: datetime,
 ) -> Forecast:
-    """All steps until the desired number of Machines exists and all are up to date; at most
-    `LONGEST`."""
+    """Return all steps until the desired number of Machines exists and all are up to date; at most
+    `LONGEST`.
+    """
     there = [item for item in machines if not item.deleting]
     result = Forecast()
     if there:
@@ -112,7 +113,7 @@ def _max_surge(kcp: KubeadmControlPlane) -> int:
 def _new(
     cluster: Cluster, there: Sequence[Machine], old: Sequence[Machine], domains: Sequence[str]
 ) -> Machine:
-    """A predicted Machine in its failure domain; of equal domains, the first by name."""
+    """Return a predicted Machine in its failure domain; of equal domains, the first by name."""
     leaving = {id(machine) for machine in old}
     domain = pick_fewest(
         sorted(domains),

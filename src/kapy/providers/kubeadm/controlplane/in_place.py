@@ -111,7 +111,7 @@ async def _decide(
 async def _desired_objects(
     dependencies: Dependencies, plane: ControlPlane, machine: Machine
 ) -> DesiredObjects:
-    """The Machine and its objects in their desired state."""
+    """Return the Machine and its objects in their desired state."""
     kcp, cluster, name = plane.kcp, plane.cluster.metadata.name, machine.metadata.name
     infrastructure, config = plane.infrastructure.get(name), plane.configs.get(name)
     wanted = DesiredObjects(renewed_machine(kcp, cluster, machine), None, None)
@@ -139,7 +139,7 @@ async def _can_update(
     draft: Draft[Machine],
     wanted: DesiredObjects,
 ) -> bool:
-    """Whether an extension covers the whole change. Raises KapyError if that is unknown."""
+    """Return whether an extension covers the whole change. Raises KapyError if that is unknown."""
     if wanted.infrastructure is None or wanted.config is None:
         return False
     name = draft.object.metadata.name

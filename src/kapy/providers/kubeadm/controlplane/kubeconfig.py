@@ -36,7 +36,7 @@ async def ensure_kubeconfig(dependencies: Dependencies, plane: ControlPlane) -> 
 
 
 async def cluster_access(dependencies: Dependencies, cluster: Key) -> Kubeconfig:
-    """The access to the workload cluster. Raises NotYet, BadSecret."""
+    """Return the access to the workload cluster. Raises NotYet, BadSecret."""
     secret = await dependencies.certificates.secret(cluster, KUBECONFIG)
     if secret is None:
         raise NotYet(f"the kubeconfig Secret of Cluster {cluster} is not there yet")
@@ -44,7 +44,7 @@ async def cluster_access(dependencies: Dependencies, cluster: Key) -> Kubeconfig
 
 
 def access_of(dependencies: Dependencies, cluster: Key, secret: Document) -> Kubeconfig:
-    """The access in a Secret, parsed once for each version. Raises BadSecret."""
+    """Return the access in a Secret, parsed once for each version. Raises BadSecret."""
     version = secret["metadata"]["resourceVersion"]
     entry = dependencies.cache.kubeconfigs.get(cluster)
     if entry is None or entry[0] != version:
@@ -53,7 +53,7 @@ def access_of(dependencies: Dependencies, cluster: Key, secret: Document) -> Kub
 
 
 def algorithm(kcp: KubeadmControlPlane) -> Algorithm:
-    """The key algorithm that the control plane specifies."""
+    """Return the key algorithm that the control plane specifies."""
     request = kcp.spec.kubeadm_config_spec.cluster_configuration.encryption_algorithm
     algorithms: dict[str, Algorithm] = {
         "RSA-3072": "RSA-3072",

@@ -28,7 +28,7 @@ class Summary:
 
 
 def summarize(machines: Sequence[Machine], of: Summary, errors: Sequence[str]) -> Condition:
-    """The condition of the control plane; `errors` are about it as a whole."""
+    """Return the condition of the control plane; `errors` are about it as a whole."""
     result: dict[str, list[str]] = {}
     bad = unknown = good = False
     for machine in machines:

@@ -51,7 +51,7 @@ class PodsOverNetwork:
         self._contexts: dict[Key, tuple[bytes, datetime, ssl.SSLContext]] = {}
 
     def etcd(self, cluster: Key, access: Kubeconfig, node: str) -> EtcdMember:
-        """The etcd member on a node, as an `EtcdDial` has it."""
+        """Return the etcd member on a node, as an `EtcdDial` has it."""
         return EtcdMember(self, cluster, access, node)
 
     async def certificate_expiry(self, access: Kubeconfig, node: str) -> datetime:

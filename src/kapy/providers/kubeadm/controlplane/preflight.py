@@ -25,7 +25,7 @@ def is_stable(
     scale_up: bool,
     leaving: Machine | None = None,
 ) -> bool:
-    """Whether the next step may be taken; the findings go to `plane.preflight`.
+    """Return whether the next step may be taken; the findings go to `plane.preflight`.
 
     leaving: a Machine that is to be deleted, so its own health does not matter.
     """
@@ -56,7 +56,7 @@ def is_stable(
 
 
 def pending_topology_version(plane: ControlPlane) -> str:
-    """The version that the Cluster's topology is about to set, "" if there is none."""
+    """Return the version that the Cluster's topology is about to set, "" if there is none."""
     topology = plane.cluster.spec.topology
     if topology is None:
         return ""
@@ -68,7 +68,7 @@ def pending_topology_version(plane: ControlPlane) -> str:
 
 
 def is_healthy(plane: ControlPlane, machine: Machine) -> bool:
-    """Whether no condition of the Machine itself prevents a stable control plane."""
+    """Return whether no condition of the Machine itself prevents a stable control plane."""
     return not any(_failures_of(plane, machine, Preflight()))
 
 

@@ -17,7 +17,7 @@ from kapy.providers.kubeadm.controlplane.scope import ControlPlane, has_node, is
 
 
 def components_survive(plane: ControlPlane, *, without: str = "", adding: bool = False) -> bool:
-    """Whether some Machine would have all components healthy.
+    """Return whether some Machine would have all components healthy.
 
     without: the name of the Machine to be removed. The controllers on a Machine use the local API
     server, which uses the local etcd member, so a Machine is healthy only as a whole.

@@ -112,7 +112,7 @@ async def _remediate(
 def _plan_attempt(
     dependencies: Dependencies, plane: ControlPlane, machine: Machine
 ) -> Attempt | PreflightFailure:
-    """The attempt to make now, or the obstacle."""
+    """Return the attempt to make now, or the obstacle."""
     version = pending_topology_version(plane)
     if version:
         message = (
@@ -147,7 +147,7 @@ def _describe_limit(plane: ControlPlane, limit: TooSoon | TooOften) -> Preflight
 def _preflight(
     dependencies: Dependencies, plane: ControlPlane, machine: Machine
 ) -> PreflightFailure | None:
-    """The obstacle to removing a Machine from a working cluster."""
+    """Return the obstacle to removing a Machine from a working cluster."""
     if len(plane.machines) <= 1:
         message = "KubeadmControlPlane can't remediate if current replicas are less or equal to 1"
         return PreflightFailure(Reason.CANNOT_BE_REMEDIATED, message)

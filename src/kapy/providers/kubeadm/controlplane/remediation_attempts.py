@@ -83,7 +83,7 @@ def parse_attempt(text: str, annotation: str) -> Attempt:
 
 
 def previous_attempt(machine: Machine) -> Attempt | None:
-    """The attempt that created a Machine. Raises BadAttempt."""
+    """Return the attempt that created a Machine. Raises BadAttempt."""
     text = machine.metadata.annotations.get(Annotation.REMEDIATION_FOR)
     return None if text is None else parse_attempt(text, Annotation.REMEDIATION_FOR)
 
@@ -91,7 +91,9 @@ def previous_attempt(machine: Machine) -> Attempt | None:
 def next_attempt(
     spec: KubeadmControlPlaneRemediationSpec, machine: Machine, now: datetime
 ) -> Attempt | TooSoon | TooOften:
-    """The attempt to replace a Machine now, or the limit that prevents it. Raises BadAttempt."""
+    """Return the attempt to replace a Machine now, or the limit that prevents it. Raises
+    BadAttempt.
+    """
     first = Attempt(machine.metadata.name, now)
     before = previous_attempt(machine)
     healthy = _seconds(spec.min_healthy_period_seconds, MIN_HEALTHY_PERIOD)

@@ -155,7 +155,7 @@ class ControlPlane:
 
 
 def v1beta1_conditions_of(obj: Machine | KubeadmControlPlane) -> Sequence[V1Beta1Condition]:
-    """The conditions of v1beta1 that an object reports."""
+    """Return the conditions of v1beta1 that an object reports."""
     deprecated = obj.status.deprecated
     if deprecated is None or deprecated.v1beta1 is None:
         return ()
@@ -163,27 +163,27 @@ def v1beta1_conditions_of(obj: Machine | KubeadmControlPlane) -> Sequence[V1Beta
 
 
 def has_node(machine: Machine) -> bool:
-    """Whether the Machine's Node is known."""
+    """Return whether the Machine's Node is known."""
     return machine.status.node_ref is not None
 
 
 def node_name(machine: Machine) -> str:
-    """The name of the Machine's Node, "" while it is not known."""
+    """Return the name of the Machine's Node, "" while it is not known."""
     return machine.status.node_ref.name if machine.status.node_ref is not None else ""
 
 
 def is_true(machine: Machine, type_: str) -> bool:
-    """Whether a Machine reports a condition as True."""
+    """Return whether a Machine reports a condition as True."""
     return conditions.is_true(machine.status.conditions, type_)
 
 
 def is_false(machine: Machine, type_: str) -> bool:
-    """Whether a Machine reports a condition as False."""
+    """Return whether a Machine reports a condition as False."""
     return conditions.is_false(machine.status.conditions, type_)
 
 
 def is_to_be_remediated(machine: Machine) -> bool:
-    """Whether a health check found the Machine unhealthy and left it to us to replace it."""
+    """Return whether a health check found the Machine unhealthy and left it to us to replace it."""
     return is_false(machine, ConditionType.HEALTH_CHECK_SUCCEEDED) and is_false(
         machine, ConditionType.OWNER_REMEDIATED
     )

@@ -50,7 +50,9 @@ def _waits(plane: ControlPlane) -> bool:
 
 
 def blockers(plane: ControlPlane) -> list[str]:
-    """The reasons for which the control plane cannot take its next step without the connection."""
+    """Return the reasons for which the control plane cannot take its next step without the
+    connection.
+    """
     if not plane.not_connected:
         return []
     result = [f"the workload cluster cannot be reached ({plane.not_connected})"]

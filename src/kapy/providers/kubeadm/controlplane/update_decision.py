@@ -14,7 +14,7 @@ class MachineUpdates(Protocol):
     async def can_update_machine(
         self, control_plane: Key, current: Document, desired: Document
     ) -> Sequence[str]:
-        """The reasons for which a Machine cannot be updated in place; empty if it can.
+        """Return the reasons for which a Machine cannot be updated in place; empty if it can.
 
         current, desired: `machine`, `infrastructureMachine` and `bootstrapConfig`. Raises KapyError
         if that is unknown.

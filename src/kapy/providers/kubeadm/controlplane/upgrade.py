@@ -50,7 +50,8 @@ async def prepare_workload(dependencies: Dependencies, plane: ControlPlane) -> N
 
 
 def wanted_configuration(kcp: KubeadmControlPlane) -> Document:
-    """The fields of kubeadm's ClusterConfiguration that the control plane sets; None removes one.
+    """Return the fields of kubeadm's ClusterConfiguration that the control plane sets; None removes
+    one.
 
     A control plane without a clusterConfiguration sets none.
     """

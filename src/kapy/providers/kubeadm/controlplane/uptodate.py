@@ -50,7 +50,7 @@ def outdated(
     now: datetime,
     matches: Callable[[KubeadmControlPlane, KubeadmConfig], bool] | None = None,
 ) -> Outdated:
-    """The reasons for which the Machine is not up to date.
+    """Return the reasons for which the Machine is not up to date.
 
     config, infrastructure: None if they do not exist, which is no reason to replace it. matches:
     `config_matches`, or a cache of it.
@@ -118,7 +118,7 @@ class ConfigMatchCache:
 
 
 def config_matches(kcp: KubeadmControlPlane, config: KubeadmConfig) -> bool:
-    """Whether a new machine would have this KubeadmConfig.
+    """Return whether a new machine would have this KubeadmConfig.
 
     Configurations are compared as a join first (an init is converted to the equivalent join), then
     as an init. If init and join configuration differ, that alone must not replace the machine that
@@ -148,7 +148,7 @@ def _is_join(config: KubeadmConfig) -> bool:
 
 
 def _as_join(current: Document, wanted: Document) -> Document:
-    """The join configuration that is equivalent to an init configuration."""
+    """Return the join configuration that is equivalent to an init configuration."""
     init = current.get("initConfiguration") or {}
     join = dict(current.get("joinConfiguration") or {})
     for field in ("timeouts", "patches", "skipPhases", "nodeRegistration"):
@@ -159,7 +159,7 @@ def _as_join(current: Document, wanted: Document) -> Document:
 
 
 def _comparable(spec: Document, wanted: Document) -> Document:
-    """The compared part of a KubeadmConfig, with defaults and without empty fields."""
+    """Return the compared part of a KubeadmConfig, with defaults and without empty fields."""
     cluster = dict(spec.get("clusterConfiguration") or {})
     theirs = wanted.get("clusterConfiguration") or {}
     # The bootstrap provider sets the first field; the second is changed in place.

@@ -12,7 +12,7 @@ Goal = Callable[[View], bool]
 
 
 def is_available(view: View, name: str = CLUSTER) -> bool:
-    """Whether a cluster is Available, and nothing is rolled out, scaled or deleted."""
+    """Return whether a cluster is Available, and nothing is rolled out, scaled or deleted."""
     cluster = view.get("Cluster", name)
     if cluster is None or not is_true(cluster, "Available"):
         return False
@@ -72,7 +72,7 @@ def deletion_waits_for(machine: str, word: str) -> Goal:
 
 
 def is_paused_everywhere(view: View) -> bool:
-    """Whether every object of a cluster says that it is paused."""
+    """Return whether every object of a cluster says that it is paused."""
     return all(is_true(document, "Paused") for kind in _PAUSABLE for document in view.all(kind))
 
 
@@ -89,6 +89,6 @@ _PAUSABLE: Final = (
 
 
 def nothing_is_left(view: View) -> bool:
-    """Whether no object of a cluster is left."""
+    """Return whether no object of a cluster is left."""
     kinds = ("Cluster", "Machine", "DevMachine", "DevCluster", "KubeadmConfig", "MachineSet")
     return not any(view.all(kind) for kind in kinds)

@@ -39,7 +39,7 @@ async def user_data(setup: MachineSetup, additions: Document, *configuration: st
 
 
 def render_user_data(setup: MachineSetup, additions: Document, *configuration: str) -> str:
-    """The Ignition config of a machine that runs kubeadm.
+    """Return the Ignition config of a machine that runs kubeadm.
 
     configuration: kubeadm's ClusterConfiguration and InitConfiguration for `kubeadm init`, or its
     JoinConfiguration for `kubeadm join`. additions: `ignition.containerLinuxConfig` of the

@@ -106,7 +106,7 @@ class _Lexer:
         return line.removesuffix(b"\r").removesuffix(b"\n")
 
     def _sign(self) -> str:
-        """The next character; the empty text at the end."""
+        """Return the next character; the empty text at the end."""
         data = self._data
         if self._at >= len(data):
             return ""
@@ -138,7 +138,7 @@ class _Lexer:
 
 
 def sections_of(text: str) -> set[str]:
-    """The sections of a unit file that have an option. Raises BadUnit."""
+    """Return the sections of a unit file that have an option. Raises BadUnit."""
     lexer = _Lexer(text.encode("utf-8", "replace"))
     lexer.run()
     return lexer.sections
@@ -220,7 +220,7 @@ def unit(text: str) -> str:
 
 
 def cannot_be_enabled(text: str) -> bool:
-    """Whether a unit file that can be read has options, and none in its section Install."""
+    """Return whether a unit file that can be read has options, and none in its section Install."""
     try:
         sections = sections_of(text)
     except BadUnit:
@@ -247,7 +247,7 @@ def url(text: str) -> str:
 
 
 def is_url(text: str) -> bool:
-    """Whether a text is a URL, or a path."""
+    """Return whether a text is a URL, or a path."""
     rest, _, fragment = text.partition("#")
     if _CONTROL.search(text) or _BAD_ESCAPE.search(fragment):
         return False
@@ -269,7 +269,7 @@ def is_url(text: str) -> bool:
 
 
 def escape_url(text: str) -> str:
-    """A URL as Go prints it: what its path cannot contain is escaped."""
+    """Return a URL as Go prints it: what its path cannot contain is escaped."""
     match = _SCHEME.match(text)
     if match is None or match[1].lower() == "data":
         return text
@@ -295,7 +295,7 @@ def _is_data(text: str) -> bool:
 
 
 def mebibytes(text: str) -> int | None:
-    """A size such as `1GiB` or `512M` in MiB. Raises ValueError; the message says why."""
+    """Return a size such as `1GiB` or `512M` in MiB. Raises ValueError; the message says why."""
     if not text:
         return None
     size = 0.0

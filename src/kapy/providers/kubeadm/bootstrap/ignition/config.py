@@ -43,7 +43,7 @@ class Translated:
 
 
 def translate(text: str, what: str, *, strict: bool, only: bool = False) -> Translated:
-    """The Ignition config of a Container Linux Config.
+    """Return the Ignition config of a Container Linux Config.
 
     what: the name of the config, for errors. strict: whether warnings are errors. only: whether a
     second YAML document is an error, too. Raises CannotTranslate.
@@ -116,5 +116,5 @@ def _merge_values(first: Any, second: Any) -> Any:
 
 
 def as_go_json(config: Document) -> str:
-    """An Ignition config as Go prints JSON."""
+    """Return an Ignition config as Go prints JSON."""
     return json.dumps(config, ensure_ascii=False, separators=(",", ":")).translate(_HTML)

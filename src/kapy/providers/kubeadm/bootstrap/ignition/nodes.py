@@ -165,7 +165,7 @@ _NAMES: Final = {
 
 
 def _is_of(tag: str, text: str) -> bool:
-    """Whether a plain scalar is valid for its tag."""
+    """Return whether a plain scalar is valid for its tag."""
     name = tag.removeprefix(_TAG)
     if name == "bool":
         return text in _BOOLEANS
@@ -173,7 +173,7 @@ def _is_of(tag: str, text: str) -> bool:
 
 
 def _number(text: str) -> int | None:
-    """A whole number as Go's YAML reads it: also `0600` and `1e3`."""
+    """Return a whole number as Go's YAML reads it: also `0600` and `1e3`."""
     if len(text) > _LONGEST_NUMBER or _DATE.fullmatch(text) or text[:1] == "_":
         return None
     plain = text.replace("_", "")

@@ -98,7 +98,7 @@ class CannotRender(KapyError):
 
 
 def container_linux_config(setup: MachineSetup, subcommand: str, configuration: str) -> str:
-    """The config of a machine that runs `kubeadm SUBCOMMAND` once. Raises CannotRender.
+    """Return the config of a machine that runs `kubeadm SUBCOMMAND` once. Raises CannotRender.
 
     configuration: kubeadm's, without the first `---`.
     """
@@ -119,7 +119,7 @@ def _indent(text: str) -> str:
 
 
 def _go_text(value: Any) -> str:
-    """A value as Go's templates print it."""
+    """Return a value as Go's templates print it."""
     if value is None:
         return "<nil>"
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -144,7 +144,7 @@ def _user(user: Document) -> str:
 
 
 def _uses_ntp(setup: MachineSetup) -> bool:
-    """Whether NTP is set up: `enabled: false` counts too, as with upstream."""
+    """Return whether NTP is set up: `enabled: false` counts too, as with upstream."""
     return setup.ntp is not None and setup.ntp.get("enabled") is not None
 
 

@@ -61,7 +61,7 @@ def _reference(reference: Document, path: str, report: Report) -> Document:
 
 
 def systemd(config: Document, report: Report) -> Document:
-    """The section `systemd`, with the drop-in of Docker."""
+    """Return the section `systemd`, with the drop-in of Docker."""
     units = list(_docker(config.get("docker")))
     for index, unit in enumerate((config.get("systemd") or {}).get("units") or ()):
         path = f"systemd.units[{index}]"
@@ -178,7 +178,7 @@ def _group(group: Document) -> Document:
 
 
 def update_file(config: Document, report: Report) -> list[Document]:
-    """The file of the sections `update` and `locksmith`."""
+    """Return the file of the sections `update` and `locksmith`."""
     update, locksmith = config.get("update"), config.get("locksmith")
     contents = _update(update, report) if update is not None else ""
     if locksmith is not None:

@@ -207,7 +207,7 @@ def _contents(contents: Document, path: str, report: Report) -> Document:
 
 
 def verification(reference: Document, path: str, report: Report) -> Document:
-    """The `verification` of a source."""
+    """Return the `verification` of a source."""
     checksum = (reference.get("verification") or {}).get("hash") or {}
     if not (checksum.get("function") and checksum.get("sum")):
         return {}
