@@ -83,7 +83,12 @@ async def roll(number: int, shape: OfClass) -> list[Row]:
         change = [{"op": "replace", "path": path, "value": NEXT}]
         with herd.costs.of() as cost:
             await herd.client.patch(ClusterClass.RESOURCE, CLASS, change)
-            await herd.until(Machine.RESOURCE, lambda _: not names_left, deleted=names_left.discard)
+            await herd.follow(
+                Machine.RESOURCE,
+                machines.resource_version,
+                lambda _: not names_left,
+                deleted=names_left.discard,
+            )
         per = {"cpu_s_per_cluster": round(cost.cpu / number, 4)}
         return [{"step": "class change", **cost.as_row(), "clusters": number, **per}]
 

@@ -117,27 +117,35 @@ class Fleet:
         def is_gone(_: Document) -> bool:
             return not remaining
 
+        # The list comes before the first deletion: it would not have what is gone already.
+        version = (await self.client.list(CLUSTERS)).resource_version
         async with asyncio.TaskGroup() as group:
-            waiting = group.create_task(self.until(CLUSTERS, is_gone, deleted=remaining.discard))
+            following = self.follow(CLUSTERS, version, is_gone, deleted=remaining.discard)
+            waiting = group.create_task(following)
             for name in names:
                 await self.client.delete(CLUSTERS, Key("default", name))
             await waiting
 
-    async def until(
+    async def until(self, resource: Resource, holds: Callable[[Document], bool]) -> None:
+        """Watch a resource until `holds` of one of its objects."""
+        listed = await self.client.list(resource)
+        held = [holds(document) for document in listed.items]  # all of them: it may be counting
+        if not any(held):
+            await self.follow(resource, listed.resource_version, holds)
+
+    async def follow(
         self,
         resource: Resource,
+        version: str,
         holds: Callable[[Document], bool],
         *,
         deleted: Callable[[str], Any] = lambda _: None,
     ) -> None:
-        """Watch a resource until `holds` of one of its objects; `deleted` is told who went."""
+        """Watch from a version until `holds` of an object. deleted: is called with the name of each
+        deleted object.
+        """
         async with asyncio.timeout(PATIENCE):
-            listed = await self.client.list(resource)
-            held = [holds(document) for document in listed.items]  # all of them: it may be counting
-            if any(held):
-                return
-            watch = self.client.watch(resource, resource_version=listed.resource_version)
-            async with watch as events:
+            async with self.client.watch(resource, resource_version=version) as events:
                 async for event in events:
                     if event.type == "DELETED":
                         deleted(event.document["metadata"]["name"])

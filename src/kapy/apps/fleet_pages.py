@@ -1,5 +1,4 @@
-"""Creates the fleet page of an embedded plane, or serves that of any API server from this machine.
-"""
+"""Creates the fleet page of an embedded plane, or serves that of any API server from this machine."""
 
 from __future__ import annotations
 

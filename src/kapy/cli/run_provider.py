@@ -1,5 +1,4 @@
-"""`kapy run provider`: runs a local program in place of a provider's image, on an embedded plane.
-"""
+"""`kapy run provider`: runs a local program in place of a provider's image, on an embedded plane."""
 
 from __future__ import annotations
 

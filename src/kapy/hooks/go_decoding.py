@@ -50,7 +50,7 @@ def _no_constant(text: str) -> Any:
 
 
 def _integer(text: str) -> float:
-    """Parse an integer; Python parses none of more than 4,300 digits."""
+    """Parse an integer; return infinity for more digits than Python parses."""
     return int(text) if len(text) <= _DIGITS else math.inf
 
 

@@ -28,7 +28,9 @@ def suffix(*slot: object, length: int = LENGTH) -> str:
 
 
 def generated_name(prefix: str, *slot: object, max_length: int = MAX_NAME_LENGTH) -> str:
-    """Return `prefix` (which usually ends with a dash; cut if needed) and the slot's suffix."""
+    """Return a name: `prefix`, cut if needed, which usually ends with a dash, and the suffix that
+    belongs to the parts of `slot`.
+    """
     return with_suffix(prefix, suffix(*slot), max_length=max_length)
 
 

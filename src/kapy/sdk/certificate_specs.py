@@ -31,7 +31,9 @@ class ClusterCertificate:
 
 
 def new_key_pair(certificate: ClusterCertificate, now: datetime, key: bytes) -> KeyPair:
-    """Return a new key pair; only a public key for service accounts."""
+    """Return a new certificate with its key; for service accounts a public key without a
+    certificate, with its private key.
+    """
     if certificate.purpose == SERVICE_ACCOUNT:
         return KeyPair(public_key(key), key)
     return new_ca("kubernetes", now=now, valid=certificate.life, key=key)

@@ -1,4 +1,4 @@
-"""Readers of documents that anybody may have written, for the pages. Pure."""
+"""Functions that read fields of untrusted documents: a field may be missing or of any type. Pure."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def moment_of(text: object) -> datetime | None:
 
 
 def without_managed_fields(document: Document) -> Document:
-    """Return the object without managedFields, which are most of it."""
+    """Return the object without managedFields, which are most of its text."""
     metadata = document["metadata"]
     if "managedFields" not in metadata:
         return document

@@ -1,5 +1,4 @@
-"""The page of providers and extensions: version, contract, health, latency and failures of hooks.
-"""
+"""The page of providers and extensions: version, contract, health, latency and failures of hooks."""
 
 from __future__ import annotations
 

@@ -175,7 +175,9 @@ def _go_name(kind: str, named: str) -> str:
 
 @cache
 def decoder(kind: str, named: str = "") -> Decode:
-    """Return the decoder of a type from `structs.json`. named: Go's name of a leaf type."""
+    """Return the decoder of a type from `structs.json`. named: the name that Go's errors have for a
+    type without fields.
+    """
     if kind.startswith("[]"):
         return _list(decoder(kind[2:], named), _go_name(kind, named), kind[2:])
     if kind.startswith("{}"):

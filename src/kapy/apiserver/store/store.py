@@ -145,7 +145,10 @@ class Store:
         return self._tables.get(name)
 
     def pack_idle(self, packer: Packer) -> Iterator[None]:
-        """Pack the objects that were written or decoded before the last call, one at each step."""
+        """Compress the objects that were not written or decoded since the previous call.
+
+        A generator: each step compresses one object.
+        """
         for place in self._idle.next_pass(self._places):
             stored = self._find(place)
             if stored is not None:

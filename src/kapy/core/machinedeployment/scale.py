@@ -1,7 +1,6 @@
 """Scale all sets of a MachineDeployment with a paused rollout in proportion (pure functions).
 
-Without a moving rollout, scaling only the new or the old sets would complete the rollout
-implicitly.
+While a rollout does not proceed, scaling only the new or only the old sets would continue it.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class LogPast(NamedTuple):
         return max(self.older, self.newer) >= 0
 
     def is_cut(self, most: int) -> bool:
-        """Return whether only the end of a part was read."""
+        """Return whether one of both files is longer than `most` bytes, so that only its end was read."""
         return max(self.older, self.newer) > most
 
 

@@ -29,8 +29,9 @@ _BY_CLUSTER: Final = "inmemory/pool-cluster"
 
 
 class PoolTokens:
-    """The bootstrap tokens of pools. secrets: the cached Secrets of Clusters, including boot
-    data."""
+    """Finds the bootstrap tokens of MachinePools. secrets: the cached Secrets of Clusters, with the
+    boot data.
+    """
 
     def __init__(
         self, runtime: Runtime, in_memory: InMemoryClusters, secrets: Informer[Document]

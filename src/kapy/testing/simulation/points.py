@@ -136,7 +136,7 @@ FAULT_KINDS: Final[Mapping[str, FaultKind]] = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault at one point."""
+    """A fault that is injected at one request or event of a simulated run."""
 
     kind: str
     point: Point

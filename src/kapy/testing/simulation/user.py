@@ -118,8 +118,7 @@ class User:
         self.world.spawn(lambda: follow_reports(self.world))
 
     async def _act(self, act: Callable[[], Any]) -> None:
-        """Change the management cluster, and record the action to repeat it if a restore loses it.
-        """
+        """Change the management cluster, and record the action to repeat it if a restore loses it."""
         self._acts.append((self.world.now(), act))
         self._tell_progress()
         await self._insist(act)
@@ -145,7 +144,7 @@ class User:
     async def patch_there(
         self, cluster: str, resource: Resource, name: str, patch: Document, subresource: str = ""
     ) -> None:
-        """Merge-patch an object of a workload cluster that has no namespace."""
+        """Merge-patch a cluster-scoped object of a workload cluster."""
         client = self._client_there(cluster)
         key = Key("", name)
         await self._insist(lambda: client.patch(resource, key, patch, subresource=subresource))

@@ -33,7 +33,7 @@ class RenderedValue:
 
 @dataclass(frozen=True, slots=True)
 class RenderFailure:
-    """The reason for which a template has no value."""
+    """The reason why a value template of a patch could not be rendered."""
 
     reason: str
 

@@ -69,7 +69,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One template in one place. part: None if it belongs to the whole cluster."""
+    """The use of a template by a Cluster. part: the MachineDeployment, MachinePool or control plane
+    whose template it is; None for the template of the cluster's infrastructure.
+    """
 
     item: Item
     part: Part | None
