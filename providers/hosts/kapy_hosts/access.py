@@ -29,7 +29,9 @@ class Access:
         self._plane = ""
 
     async def shell(self, host: Host) -> Shell:
-        """Return a shell on a host. If no host key is trusted yet, the key of the host is stored. Raises HostFailure."""
+        """Return a shell on a host. If no host key is trusted yet, the key of the host is stored. Raises
+        HostFailure.
+        """
         target = await target_of(self._client, host)
         shell = await self._dialer.connect(target)
         patch: dict[str, Any] = {}

@@ -21,7 +21,9 @@ PATIENCE: Final = 5.0
 
 
 class ChildProcess:
-    """A running program in a session of its own, so that Ctrl-C in the terminal does not reach it."""
+    """A running program in a session of its own, so that Ctrl-C in the terminal does not
+    reach it.
+    """
 
     def __init__(self, process: asyncio.subprocess.Process, pipe: int) -> None:
         self._process = process

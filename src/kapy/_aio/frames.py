@@ -45,7 +45,9 @@ class Frames(asyncio.Protocol):
 
     @classmethod
     async def open(cls, end: socket.socket, receive: Receive, lost: Callable[[], None]) -> Frames:
-        """Open a frame connection on a connected socket. The socket is closed with the connection."""
+        """Open a frame connection on a connected socket. The socket is closed with the
+        connection.
+        """
         end.settimeout(0)
         for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
             with suppress(OSError):  # some systems refuse what is above their limit

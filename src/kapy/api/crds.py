@@ -113,7 +113,9 @@ def definition(
     labels: Mapping[str, str],
     short_names: Sequence[str] = (),
 ) -> Document:
-    """Return the CRD of any kind. versions: the versions of the kind, each from `served_version`."""
+    """Return the CRD of any kind. versions: the versions of the kind, each from
+    `served_version`.
+    """
     names: Document = {
         "kind": resource.kind,
         "listKind": f"{resource.kind}List",

@@ -34,7 +34,9 @@ class SimulatedClusters(Protocol):
         """Connect to the etcd gateway of a control plane machine. Raises Unreachable."""
 
     async def certificate_expiry(self, kubeconfig: Kubeconfig, node: str) -> datetime:
-        """Return the expiry time of the API server's certificate on a machine. Raises Unreachable."""
+        """Return the expiry time of the API server's certificate on a machine. Raises
+        Unreachable.
+        """
 
 
 class PodAccess:

@@ -1,4 +1,6 @@
-"""Creates the fleet page of an embedded plane, or serves that of any API server from this machine."""
+"""Creates the fleet page of an embedded plane, or serves that of any API server from this
+machine.
+"""
 
 from __future__ import annotations
 

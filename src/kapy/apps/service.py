@@ -127,7 +127,9 @@ def run_command(command: Sequence[str]) -> CompletedCommand:
 
 
 class Systemd:
-    """A service manager that uses systemd's user manager. folder: the folder of its configuration."""
+    """A service manager that uses systemd's user manager. folder: the folder of its
+    configuration.
+    """
 
     def __init__(self, folder: Path, run: Run = run_command) -> None:
         self._folder = folder / "systemd" / "user"

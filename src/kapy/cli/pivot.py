@@ -136,7 +136,9 @@ async def _print_result(
 
 
 async def _plane_folder(client: Client) -> Path | None:
-    """Return the folder of an embedded plane on this machine, None for other management clusters."""
+    """Return the folder of an embedded plane on this machine, None for other management
+    clusters.
+    """
     from kapy.apps.local_programs import CannotRun, plane_folder
 
     try:

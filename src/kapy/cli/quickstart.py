@@ -147,7 +147,9 @@ def _objects(files: tuple[str, ...]) -> Sequence[Document]:
 
 
 async def _docker_objects(version: str, console: Console) -> Sequence[Document]:
-    """Return the sample of containers; problems of the engine are reported before a plane starts."""
+    """Return the sample of containers; problems of the engine are reported before a plane
+    starts.
+    """
     from kapy.apps.docker_sample import docker_sample  # most quickstarts use no container engine
     from kapy.containers import Engine
 

@@ -114,7 +114,9 @@ def exit_code(call: Callable[[], object]) -> int:
 
 
 def _is_output_error(error: Exception) -> TypeGuard[OSError]:
-    """Return whether the disk of standard output is full: errors of other files have a file name."""
+    """Return whether the disk of standard output is full: errors of other files have a file
+    name.
+    """
     return isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None
 
 

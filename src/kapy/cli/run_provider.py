@@ -1,4 +1,6 @@
-"""`kapy run provider`: runs a local program in place of a provider's image, on an embedded plane."""
+"""`kapy run provider`: runs a local program in place of a provider's image, on an embedded
+plane.
+"""
 
 from __future__ import annotations
 

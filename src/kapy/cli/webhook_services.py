@@ -1,4 +1,6 @@
-"""The option `--webhook-service`: the addresses of Services that webhooks and conversions refer to."""
+"""The option `--webhook-service`: the addresses of Services that webhooks and conversions
+refer to.
+"""
 
 from __future__ import annotations
 

@@ -438,7 +438,9 @@ def _page(answer: Document) -> tuple[Sequence[Document], str]:
 
 
 def _deleted_object(key: Key, answer: Document) -> Document | None:
-    """Return the object that an observer receives for a deletion whose response is only a Status."""
+    """Return the object that an observer receives for a deletion whose response is only a
+    Status.
+    """
     uid = (answer.get("details") or {}).get("uid")
     if not uid:
         return None

@@ -289,7 +289,9 @@ def with_context(document: Document, name: str, to: Kubeconfig) -> Document:
 
 
 def without_context(document: Document, name: str) -> Document:
-    """Return `document` without cluster, user and context `name`; if it was current, no context is."""
+    """Return `document` without cluster, user and context `name`; if it was current, no
+    context is.
+    """
     changed = {"apiVersion": "v1", "kind": "Config", **document}
     for part in ("clusters", "contexts", "users"):
         changed[part] = _others(document, part, name)

@@ -42,7 +42,9 @@ def check_object(document: Any) -> None:
 
 
 def check_list(document: Document) -> Sequence[Document]:
-    """Return the objects of a list. Raises ServerError unless it is a list with a resourceVersion."""
+    """Return the objects of a list. Raises ServerError unless it is a list with a
+    resourceVersion.
+    """
     items = document.get("items") or []
     if not isinstance(items, list):
         raise invalid_answer("items is no list")

@@ -19,7 +19,9 @@ SCHEMES: Final = ("socks5://", "socks5h://")
 
 
 def proxy_of(proxy: str) -> Any:
-    """Return a client object for the proxy at a URL. Raises KubeconfigError without python-socks."""
+    """Return a client object for the proxy at a URL. Raises KubeconfigError without
+    python-socks.
+    """
     try:
         from python_socks.async_.asyncio import Proxy
     except ImportError:
@@ -73,7 +75,9 @@ class ProxyConnector(aiohttp.TCPConnector):
 
 
 class _Unresolved(AbstractResolver):
-    """A resolver that leaves name resolution to the proxy, because names may only be known there."""
+    """A resolver that leaves name resolution to the proxy, because names may only be known
+    there.
+    """
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET

@@ -78,7 +78,9 @@ async def own_kubeconfig(client: Client, cluster: Key, holder: Holder, *, now: d
 
 
 def may_be_hidden(text: str) -> bool:
-    """Return whether a kubeconfig names a server on another computer, or in a network of this one."""
+    """Return whether a kubeconfig names a server on another computer, or in a network of this
+    one.
+    """
     try:
         host = urlsplit(parse(text).server).hostname or ""
     except (KubeconfigError, ValueError):

@@ -85,7 +85,9 @@ async def _list(client: Client, resource: Resource, selector: str) -> list[Label
 
 
 async def _resources(client: Client) -> list[Resource]:
-    """Return the resources that can be listed and deleted, each in the server's preferred version."""
+    """Return the resources that can be listed and deleted, each in the server's preferred
+    version.
+    """
     groups = (await retry(lambda: client.raw("GET", "/apis")))["groups"]
     versions = ["v1"] + [
         version

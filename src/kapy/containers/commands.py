@@ -33,7 +33,9 @@ cannot), and an engine does not end a command's connection while input is on its
 
 
 class Tail:
-    """Keeps the last bytes of a command's output. total: the number of bytes of the whole output."""
+    """Keeps the last bytes of a command's output. total: the number of bytes of the whole
+    output.
+    """
 
     def __init__(self, max_bytes: int = MAX_OUTPUT_BYTES) -> None:
         self._most = max_bytes

@@ -111,7 +111,9 @@ class Field(Generic[T]):
         return {f"{path}{below}": value for below, value in self._types.get(contract, {}).items()}
 
     def require(self, view: View) -> T:
-        """Return the field's value in a view. Raises MissingField if the provider has not set it."""
+        """Return the field's value in a view. Raises MissingField if the provider has not set
+        it.
+        """
         value = self.read(view)
         if value is None:
             raise MissingField(self.path(view.contract))

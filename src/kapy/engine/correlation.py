@@ -81,7 +81,9 @@ class Lru(Generic[V]):
 
 
 class Correlator:
-    """Decides from earlier Events how an Event is recorded; times are seconds of any steady clock."""
+    """Decides from earlier Events how an Event is recorded; times are seconds of any steady
+    clock.
+    """
 
     def __init__(self) -> None:
         self._buckets: Lru[_Bucket] = Lru()

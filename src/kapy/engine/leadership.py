@@ -279,7 +279,9 @@ class LeaderElector:
         return asyncio.get_running_loop().time(), self._clock()
 
     def _log_failure(self, what: str, error: Exception) -> None:
-        """Log a failed request for the Lease; a repetition of the last failure only at level DEBUG."""
+        """Log a failed request for the Lease; a repetition of the last failure only at level
+        DEBUG.
+        """
         why = f"cannot {what} lease {self.terms.lease}: {error}"
         log.log(logging.DEBUG if why == self._matter else logging.WARNING, "%s", why)
         self._matter = why

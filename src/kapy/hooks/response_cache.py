@@ -22,7 +22,9 @@ CacheKey: TypeAlias = tuple[str, str, bytes]
 
 
 class ResponseCache:
-    """A cache of successful responses. Callers share the responses in it, and must not change them."""
+    """A cache of successful responses. Callers share the responses in it, and must not change
+    them.
+    """
 
     def __init__(self) -> None:
         self._kept: OrderedDict[CacheKey, tuple[float, Response]] = OrderedDict()

@@ -32,7 +32,9 @@ def termination_message(path: Path) -> str:
 
 
 def termination_message_of(text: str) -> str:
-    """Return the last error in the end of a log, else its last line, shortened; "" if it is empty."""
+    """Return the last error in the end of a log, else its last line, shortened; "" if it is
+    empty.
+    """
     lines = text.splitlines()
     line = next((item.strip() for item in reversed(lines) if _ERROR.search(item)), "")
     line = line or next((item.strip() for item in reversed(lines) if item.strip()), "")

@@ -168,7 +168,9 @@ class Runtime(Protocol):
         ...
 
     async def find(self, config: ContainerConfig) -> Running | None:
-        """Return the container of an earlier start, if it still runs and matches its configuration."""
+        """Return the container of an earlier start, if it still runs and matches its
+        configuration.
+        """
         ...
 
     def log(

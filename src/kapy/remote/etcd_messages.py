@@ -37,7 +37,9 @@ _MEMBERS: Final[Message] = {**_HEADED, 2: Field("members", "message", repeated=T
 
 
 class EtcdCall(NamedTuple):
-    """One method of etcd's API. path: its path in the HTTP/JSON gateway. method: its name in gRPC."""
+    """One method of etcd's API. path: its path in the HTTP/JSON gateway. method: its name in
+    gRPC.
+    """
 
     path: str
     method: str

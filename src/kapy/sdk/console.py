@@ -132,7 +132,9 @@ class MachineConsole(ABC):
         return ""
 
     async def versions(self) -> Mapping[str, str]:
-        """Return the versions of the software that the machines run on, by name, for a bug report."""
+        """Return the versions of the software that the machines run on, by name, for a bug
+        report.
+        """
         return {}
 
     async def aclose(self) -> None:

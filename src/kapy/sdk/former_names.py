@@ -89,7 +89,9 @@ _HOMES: Final = PRIVATE | {name: home for home, names in MOVED.items() for name 
 
 
 def former_name(name: str) -> Any:
-    """Return the object that had the name in `kapy.sdk`. Raises AttributeError for any other name."""
+    """Return the object that had the name in `kapy.sdk`. Raises AttributeError for any other
+    name.
+    """
     present = RENAMED.get(name, name)
     if name not in RENAMED and name not in _HOMES:
         raise AttributeError(f"module 'kapy.sdk' has no attribute {name!r}")

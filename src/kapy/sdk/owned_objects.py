@@ -59,7 +59,9 @@ class OwnedKinds:
             controller.watch(informer, owners, debounce=STATUS_DEBOUNCE)
 
     def owned_by(self, owner: Document, cluster: str) -> OwnedObjects:
-        """Return the access to the objects that one object owns. cluster: the name of its Cluster."""
+        """Return the access to the objects that one object owns. cluster: the name of its
+        Cluster.
+        """
         return OwnedObjects(self, owner, cluster)
 
     def informer(self, kind: Resource) -> Informer[Document]:

@@ -42,7 +42,9 @@ class FakeCore:
     async def cluster(
         self, name: str, infra: Document | None = None, *, provisioned: bool = False, **spec: Any
     ) -> Document:
-        """Create a Cluster, and its infrastructure as a user does; then set its owner as core does."""
+        """Create a Cluster, and its infrastructure as a user does; then set its owner as core
+        does.
+        """
         spec = {"clusterNetwork": {"pods": {"cidrBlocks": ["192.168.0.0/16"]}}, **spec}
         if infra is not None:
             spec["infrastructureRef"] = reference(infra)

@@ -114,7 +114,9 @@ def _values(topology: Document, parts: Sequence[str | int]) -> list[ClusterVaria
 
 
 def _members(node: Any, parts: Sequence[str | int]) -> list[Document]:
-    """Return the objects in a list at a location. A null item counts as an empty object, as in Go."""
+    """Return the objects in a list at a location. A null item counts as an empty object, as
+    in Go.
+    """
     result = _value_at(node, parts)
     if result is None:
         return []

@@ -284,7 +284,9 @@ def _pending_hooks(cluster: Cluster) -> frozenset[str]:
 
 
 def _foreign_annotations(annotations: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the annotations of users and other products, without those of Cluster API and kubectl."""
+    """Return the annotations of users and other products, without those of Cluster API and
+    kubectl.
+    """
     return {
         name: value
         for name, value in annotations.items()

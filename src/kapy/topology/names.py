@@ -41,7 +41,9 @@ def control_plane_prefix(cluster: str) -> str:
 
 
 def shim_name(cluster: str) -> str:
-    """Return the name of the Secret that owns new objects of a Cluster until the Cluster owns them."""
+    """Return the name of the Secret that owns new objects of a Cluster until the Cluster owns
+    them.
+    """
     return f"{cluster}-shim"
 
 

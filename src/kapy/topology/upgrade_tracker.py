@@ -33,7 +33,9 @@ class ControlPlaneUpgrade:
 
     @property
     def is_stable(self) -> bool:
-        """Return whether the control plane has the target version and no operation is in progress."""
+        """Return whether the control plane has the target version and no operation is in
+        progress.
+        """
         return not (self.provisioning or self.upgrading or self.starting or self.pending)
 
     @property

@@ -76,7 +76,9 @@ async def do_action(context: PageContext, namespace: str, name: str) -> WebRespo
 async def _chosen_action(
     context: PageContext, key: Key, values: Mapping[str, str]
 ) -> tuple[Action, int | None]:
-    """Return the action that a query or form names, if it is possible and allowed. Raises WebError."""
+    """Return the action that a query or form names, if it is possible and allowed. Raises
+    WebError.
+    """
     if not context.session.allow_actions:
         raise WebError(403, "this session is read-only: `kapy ui --allow-actions` prints a link")
     objects = await read_cluster(context.viewer, key, show_all=True)

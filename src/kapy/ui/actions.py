@@ -134,7 +134,9 @@ def _with_replicas(number: int) -> Document:
 
 
 def _scalable_owners(objects: ClusterObjects) -> list[tuple[Resource, Document]]:
-    """Return the owners of Machines: the control plane, if it is ours, and the MachineDeployments."""
+    """Return the owners of Machines: the control plane, if it is ours, and the
+    MachineDeployments.
+    """
     owners = [(MACHINE_DEPLOYMENTS, deployment) for deployment in objects.deployments]
     control_plane = objects.control_plane
     if control_plane is not None and control_plane["kind"] == CONTROL_PLANES.kind:

@@ -1,4 +1,6 @@
-"""Functions that read fields of untrusted documents: a field may be missing or of any type. Pure."""
+"""Functions that read fields of untrusted documents: a field may be missing or of any type.
+Pure.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The page of providers and extensions: version, contract, health, latency and failures of hooks."""
+"""The page of providers and extensions: version, contract, health, latency and failures of
+hooks.
+"""
 
 from __future__ import annotations
 

@@ -86,7 +86,9 @@ class Viewer:
         self._fleet, self._tasks, self._timer = None, [], None
 
     def _keep(self) -> None:
-        """Keep the watched clusters for a while; then end the watches unless a page follows them."""
+        """Keep the watched clusters for a while; then end the watches unless a page follows
+        them.
+        """
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(LINGER, self._close_if_unwatched)

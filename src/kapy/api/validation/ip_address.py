@@ -12,7 +12,9 @@ from kapy.kube.model import Model, encode
 
 
 def ip_address_errors(new: IPAddress, old: IPAddress | None, _: FeatureGates) -> list[FieldError]:
-    """Return the validation errors of an IPAddress alone; `kapy.core` compares it with its claim."""
+    """Return the validation errors of an IPAddress alone; `kapy.core` compares it with its
+    claim.
+    """
     if old is not None:
         return _immutability_errors("IPAddress", old.spec, new.spec)
     spec = new.spec

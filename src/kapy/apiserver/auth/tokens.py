@@ -190,7 +190,9 @@ class ServiceAccountTokens:
         return {"keys": [key]}
 
     def configuration(self, base: str) -> Document:
-        """Return the document at `/.well-known/openid-configuration`. base: the URL of this server."""
+        """Return the document at `/.well-known/openid-configuration`. base: the URL of this
+        server.
+        """
         return {
             "issuer": ISSUER,
             "jwks_uri": f"{base}/openid/v1/jwks",

@@ -301,7 +301,9 @@ class DefinitionFollower(DefinitionController):
         """Do nothing: the other process deletes the objects, and the deletions arrive as writes."""
 
     def _remove_definition(self, table: str) -> None:
-        """Do nothing: the other process removes the definition, and the removal arrives as a write."""
+        """Do nothing: the other process removes the definition, and the removal arrives as a
+        write.
+        """
 
 
 def _served_fields(document: Document) -> tuple[Any, ...]:

@@ -1,1 +1,3 @@
-"""Parts of a request: its parsed path and parameters, its body, and the media type of its response."""
+"""Parts of a request: its parsed path and parameters, its body, and the media type of its
+response.
+"""

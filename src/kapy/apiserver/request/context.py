@@ -85,7 +85,9 @@ class RequestContext(Struct):  # every request creates one; a Struct is created 
         return work()
 
     def dry_run(self, options: str) -> bool:
-        """Report whether the request is a dry run. options: the kind of the options, for the error."""
+        """Report whether the request is a dry run. options: the kind of the options, for the
+        error.
+        """
         values = dry_run_values(self.request.query)
         if values and (error := dry_run_error(values)) is not None:
             raise invalid_parameters(options, [error])

@@ -76,7 +76,9 @@ def check_representation(header: str, kind: str) -> None:
 
 
 def wants_yaml(header: str, *, failed: bool) -> bool:
-    """Report whether a response is YAML. failed: whether it is a Status, which has no other form."""
+    """Report whether a response is YAML. failed: whether it is a Status, which has no other
+    form.
+    """
     media_type = _choose(header)
     if failed and media_type is not None and media_type.form:
         media_type = next((clause for clause in _all_clauses(header) if not clause.form), None)

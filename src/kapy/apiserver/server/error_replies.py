@@ -44,7 +44,9 @@ def error_reply(error: Exception, request: Request) -> Reply:
 
 
 def _request_name(request: Request) -> str:
-    """Return a description of the request for the log, and mark the request as failed unexpectedly."""
+    """Return a description of the request for the log, and mark the request as failed
+    unexpectedly.
+    """
     arrival = request.arrival
     if arrival is None:
         return f"{request.method} {request.path}"

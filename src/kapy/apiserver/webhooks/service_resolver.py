@@ -78,7 +78,9 @@ def _of_slice(document: Document, port: str) -> Iterator[str]:
 
 
 def _ports(document: Document, name: str) -> list[Any]:
-    """Return the numbers of the ports with this name in an EndpointSlice or a subset of Endpoints."""
+    """Return the numbers of the ports with this name in an EndpointSlice or a subset of
+    Endpoints.
+    """
     ports = document.get("ports") or ()
     return [port["port"] for port in ports if (port.get("name") or "") == name and port.get("port")]
 

@@ -193,7 +193,9 @@ def _visible_object(document: Document) -> Document:
 
 
 def _cache_digest(deployment: Key, *sides: Document) -> bytes:
-    """Return the key of a cached answer about a MachineSet; replicas and labels are not part of it."""
+    """Return the key of a cached answer about a MachineSet; replicas and labels are not part
+    of it.
+    """
     compared: list[Any] = [str(deployment)]
     for side in sides:
         for part in MACHINE_SET_PARTS:

@@ -42,7 +42,9 @@ _REST: Final = 6
 
 
 def given_pair(secret: Document) -> pki.KeyPair | None:
-    """Return the certificate that somebody wrote into a Secret, None for none. Raises InvalidPem."""
+    """Return the certificate that somebody wrote into a Secret, None for none. Raises
+    InvalidPem.
+    """
     pair = pki.KeyPair(secret_value(secret, LEAF), secret_value(secret, LEAF_KEY))
     return pair if pair.certificate and pair.key else None
 

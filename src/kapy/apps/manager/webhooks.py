@@ -126,6 +126,8 @@ def _warnings(warnings: list[str]) -> Document:
 
 
 def _denial(error: ApiError, review: Review) -> Document:
-    """Return the response of a denied request; the API server adds its own prefix to the message."""
+    """Return the response of a denied request; the API server adds its own prefix to the
+    message.
+    """
     status = {**error.status(), "message": denial_reason(error.message), "code": error.code}
     return {"allowed": False, "status": status, **_warnings(review.warnings)}

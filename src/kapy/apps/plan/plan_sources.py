@@ -206,7 +206,9 @@ def _refers_to(cluster_class: Document, names: set[tuple[str, str, str]]) -> boo
 
 
 def _is_affected(document: Document, clusters: set[Key]) -> bool:
-    """Return whether an object belongs to an affected Cluster, or to none (templates of classes)."""
+    """Return whether an object belongs to an affected Cluster, or to none (templates of
+    classes).
+    """
     labels = document["metadata"].get("labels") or {}
     name = labels.get(Label.CLUSTER_NAME)
     return name is None or Key(document["metadata"].get("namespace", ""), name) in clusters

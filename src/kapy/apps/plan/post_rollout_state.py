@@ -70,7 +70,9 @@ def rolled_out_deployment(
 
 
 def foreign_status(spec: Document, status: Document) -> Document:
-    """Return the status of another provider's control plane after its rollout, for both contracts."""
+    """Return the status of another provider's control plane after its rollout, for both
+    contracts.
+    """
     after = dict(status)
     if "version" in spec:
         after["version"] = spec["version"]

@@ -21,7 +21,9 @@ MAX_STEPS: Final = 12
 
 
 def as_document(plan: Plan) -> Document:
-    """Return the whole plan as JSON: {"stages": [{"changes", "rollouts"}], "underWay", "problems"}."""
+    """Return the whole plan as JSON: {"stages": [{"changes", "rollouts"}], "underWay",
+    "problems"}.
+    """
     return {
         "kind": "Plan",
         "stages": [_stage(stage) for stage in plan.stages],

@@ -89,7 +89,9 @@ class RemoteClusters:
         return _Dialed(self._channel, kubeconfig, node)
 
     async def certificate_expiry(self, kubeconfig: Kubeconfig, node: str) -> datetime:
-        """Return the expiry time of the API server's certificate on a machine. Raises Unreachable."""
+        """Return the expiry time of the API server's certificate on a machine. Raises
+        Unreachable.
+        """
         answer = document_of(await self._channel.ask(EXPIRY, _request(kubeconfig, node)))
         return datetime.fromisoformat(answer["expiry"])
 

@@ -71,7 +71,9 @@ class PoolSettings:
 
 
 class Workers:
-    """All worker processes of a plane. changed: callbacks for a change of the record of a worker."""
+    """All worker processes of a plane. changed: callbacks for a change of the record of a
+    worker.
+    """
 
     def __init__(self, settings: PoolSettings) -> None:
         self._workers = [

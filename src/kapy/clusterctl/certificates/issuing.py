@@ -160,7 +160,9 @@ def validity_of(request: CertificateRequest, usual: timedelta) -> timedelta:
 def _serves(
     secret: Document, request: CertificateRequest, authority: _Authority, now: datetime
 ) -> bool:
-    """Return whether a Secret holds the requested certificate from this CA, valid for long enough."""
+    """Return whether a Secret holds the requested certificate from this CA, valid for long
+    enough.
+    """
     certificate = value(secret, _CERTIFICATE)
     if not is_good(certificate, now) or value(secret, _CA) != authority.bundle:
         return False

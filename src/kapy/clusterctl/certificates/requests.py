@@ -55,7 +55,9 @@ class CertificateRequest:
         return self.secret == self.authority
 
     def document(self) -> Document:
-        """Return the request as a document, which is stored beside the certificate for its renewal."""
+        """Return the request as a document, which is stored beside the certificate for its
+        renewal.
+        """
         return asdict(self)
 
     @classmethod

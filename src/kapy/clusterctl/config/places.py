@@ -17,7 +17,9 @@ def home(environ: Mapping[str, str]) -> Path:
 
 
 def config_folders(environ: Mapping[str, str]) -> list[Path]:
-    """Return the folders in which `clusterctl.yaml` and `overrides` are looked for, in this order."""
+    """Return the folders in which `clusterctl.yaml` and `overrides` are looked for, in this
+    order.
+    """
     usual = "Library/Application Support" if sys.platform == "darwin" else ".config"
     return [_xdg(environ, "XDG_CONFIG_HOME", usual) / _FOLDER, home(environ) / _OLD_FOLDER]
 

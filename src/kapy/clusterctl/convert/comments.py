@@ -146,7 +146,9 @@ def _new_position(path: Path, places: Mapping[Path, _Field]) -> tuple[_Field | N
 
 
 def _has_room(place: _Field) -> bool:
-    """Return whether a comment fits on the field's line, which is not so inside a multi-line text."""
+    """Return whether a comment fits on the field's line, which is not so inside a multi-line
+    text.
+    """
     return not place.simple or place.line == place.last
 
 

@@ -132,7 +132,9 @@ class Redactor:
     # Documents
 
     def document(self, document: Document) -> Document:
-        """Return a copy without secrets. A Secret keeps its key names and the sizes of its values."""
+        """Return a copy without secrets. A Secret keeps its key names and the sizes of its
+        values.
+        """
         result: Document = self._node(document, MAX_DEPTH, secret=False)
         return result
 
@@ -281,7 +283,9 @@ def _is_secret(name: str) -> bool:
 
 
 def _is_place(value: Any) -> bool:
-    """Return whether a value only refers to a secret: a reference to an object, or to a key of one."""
+    """Return whether a value only refers to a secret: a reference to an object, or to a key
+    of one.
+    """
     return (
         isinstance(value, dict)
         and bool(value)

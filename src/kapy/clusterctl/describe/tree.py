@@ -119,7 +119,9 @@ def condition(document: Document, of: str) -> Document | None:
 
 
 def conditions(document: Document) -> list[Document]:
-    """Return all conditions of an object in the form of v1beta2 (those of v1beta1 have a severity)."""
+    """Return all conditions of an object in the form of v1beta2 (those of v1beta1 have a
+    severity).
+    """
     status = document.get("status") or {}
     newer = (status.get("v1beta2") or {}).get("conditions")
     result = newer if newer is not None else status.get("conditions") or []

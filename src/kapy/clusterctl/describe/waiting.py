@@ -139,7 +139,9 @@ def _reason_and_message(condition: Document) -> tuple[str, str]:
 
 
 def _unready_node(document: Document) -> tuple[str, str] | None:
-    """Return the state of objects without v1beta2 conditions: v1beta1 conditions, or a plain field."""
+    """Return the state of objects without v1beta2 conditions: v1beta1 conditions, or a plain
+    field.
+    """
     status = document.get("status") or {}
     for item in _legacy(status):
         if item.get("type") == "Ready" and item.get("status") != "True":

@@ -75,7 +75,9 @@ def _is_permanent(reason: str) -> bool:
 
 
 def reason_of(deployment: Document) -> str:
-    """Return the reason for which a Deployment's Pods are not ready, from its Available condition."""
+    """Return the reason for which a Deployment's Pods are not ready, from its Available
+    condition.
+    """
     conditions: Sequence[Document] = (deployment.get("status") or {}).get("conditions") or []
     for condition in conditions:
         if condition["type"] == "Available" and condition["status"] != "True":

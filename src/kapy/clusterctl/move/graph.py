@@ -166,7 +166,9 @@ def ref_of(document: Document) -> Ref:
 
 
 def class_of(cluster: Document) -> Key:
-    """Return the reference of a Cluster's ClusterClass; its name is empty if the Cluster has none."""
+    """Return the reference of a Cluster's ClusterClass; its name is empty if the Cluster has
+    none.
+    """
     reference = ((cluster.get("spec") or {}).get("topology") or {}).get("classRef") or {}
     namespace = reference.get("namespace") or cluster["metadata"].get("namespace", "")
     return Key(namespace, reference.get("name", ""))

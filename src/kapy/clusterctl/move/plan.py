@@ -87,7 +87,9 @@ class Plan:
 
 
 def plan_move(graph: Graph, *, only: Callable[[Node], bool] | None = None) -> Plan:
-    """Return the plan of a graph. only: a predicate of nodes; None selects all that the rules move."""
+    """Return the plan of a graph. only: a predicate of nodes; None selects all that the rules
+    move.
+    """
     chosen = [
         node for node in graph.existing_nodes() if node.moves and (only is None or only(node))
     ]

@@ -61,7 +61,9 @@ async def plans(installed: Sequence[Installed], config: Config) -> list[Plan]:
 
 
 async def plan_of(contract: str, installed: Sequence[Installed], config: Config) -> Plan:
-    """Return the upgrade to the newest versions of a contract; up-to-date providers are left out."""
+    """Return the upgrade to the newest versions of a contract; up-to-date providers are left
+    out.
+    """
     if contract != CONTRACT:
         raise InventoryError(
             f"current version of clusterctl could only upgrade to {CONTRACT} contract, requested "

@@ -54,7 +54,9 @@ class Releases:
         return sorted({release_series.contract for release_series in since})
 
     def latest(self, contracts: Collection[str]) -> str:
-        """Return the newest version of one of these contracts, without pre-releases; "" for none."""
+        """Return the newest version of one of these contracts, without pre-releases; "" for
+        none.
+        """
         released = [version for version in self.newer if not version.pre]
         result = [version for version in released if self.contract_of(version) in contracts]
         return f"v{max(result)}" if result else ""

@@ -15,7 +15,9 @@ from kapy.engine.result import DONE, Result
 
 
 class ClusterClassReconciler(Reconciler[ClusterClass, ClassScope]):
-    """Reconciles ClusterClasses in phases: the ownership of their templates, and their variables."""
+    """Reconciles ClusterClasses in phases: the ownership of their templates, and their
+    variables.
+    """
 
     normal = (reconcile_templates, reconcile_variables)
 

@@ -1,4 +1,6 @@
-"""Phase: remove a deleted ClusterResourceSet from the bindings. Its objects stay in the clusters."""
+"""Phase: remove a deleted ClusterResourceSet from the bindings. Its objects stay in the
+clusters.
+"""
 
 from __future__ import annotations
 

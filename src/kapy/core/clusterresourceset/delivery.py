@@ -1,4 +1,6 @@
-"""Phase: apply the objects of a ClusterResourceSet to one Cluster, and record that in its binding."""
+"""Phase: apply the objects of a ClusterResourceSet to one Cluster, and record that in its
+binding.
+"""
 
 from __future__ import annotations
 

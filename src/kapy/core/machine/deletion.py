@@ -82,7 +82,9 @@ async def _may_touch_node(scope: MachineScope) -> bool:
 
 
 def _find_node_once_more(scope: MachineScope) -> None:
-    """Search the Node of the Machine once more; an unreachable cluster does not block the deletion."""
+    """Search the Node of the Machine once more; an unreachable cluster does not block the
+    deletion.
+    """
     machine = scope.machine
     provider_id = machine.spec.provider_id
     if not provider_id and isinstance(scope.infrastructure, Found):

@@ -45,7 +45,9 @@ async def reconcile_topology(scope: TopologyScope) -> Result:
 
 
 async def call_delete_hook(scope: TopologyScope) -> Result:
-    """Call the extensions before the deletion of a Cluster; other controllers delete its objects."""
+    """Call the extensions before the deletion of a Cluster; other controllers delete its
+    objects.
+    """
     return await _with_failure(scope, _delete(scope))
 
 

@@ -127,7 +127,9 @@ class Library:
 
 
 def _needs_dispatch(candidate: Overload, arguments: tuple[Type, ...]) -> bool:
-    """Return whether the arguments must be checked at run time, because their types are not known."""
+    """Return whether the arguments must be checked at run time, because their types are not
+    known.
+    """
     return any(map(_is_uncertain, candidate.parameters, arguments))
 
 

@@ -64,7 +64,9 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """The syntax tree node of a map `{a: b, ?c: d}`: key, value, and whether the value is optional."""
+    """The syntax tree node of a map `{a: b, ?c: d}`: key, value, and whether the value is
+    optional.
+    """
 
     at: int
     entries: tuple[tuple[Tree, Tree, bool], ...]

@@ -383,7 +383,9 @@ def _grace(pod: Document) -> float:
 
 
 def _unfit(engine: Engine, info: EngineInfo) -> str:
-    """Return the reason for which the containers of an engine cannot reach a plane on this machine."""
+    """Return the reason for which the containers of an engine cannot reach a plane on this
+    machine.
+    """
     remedy = (
         "use a rootful engine of this machine (DOCKER_HOST), or a program in place of the image"
     )

@@ -65,7 +65,9 @@ class Binding:
         asyncio.get_running_loop().add_reader(self._own, self._receive)
 
     def close(self) -> None:
-        """Stop the handling of `bind` calls: those of a program that still runs fail from now on."""
+        """Stop the handling of `bind` calls: those of a program that still runs fail from now
+        on.
+        """
         loop = asyncio.get_running_loop()
         for item in (self._own, self.handed):
             if item.fileno() >= 0:

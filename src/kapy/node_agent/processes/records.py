@@ -67,7 +67,9 @@ def forget(folder: Path) -> None:
 
 
 def start_time_of(pid: int) -> str:
-    """Return the start time of a process as the kernel writes it; "" if there is no such process."""
+    """Return the start time of a process as the kernel writes it; "" if there is no such
+    process.
+    """
     if sys.platform == "linux":
         try:
             text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")

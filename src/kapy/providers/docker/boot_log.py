@@ -91,7 +91,9 @@ class LogPast(NamedTuple):
         return max(self.older, self.newer) >= 0
 
     def is_cut(self, most: int) -> bool:
-        """Return whether one of both files is longer than `most` bytes, so that only its end was read."""
+        """Return whether one of both files is longer than `most` bytes, so that only its end was
+        read.
+        """
         return max(self.older, self.newer) > most
 
 

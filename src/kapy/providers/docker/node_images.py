@@ -52,7 +52,9 @@ def node_image(version: str, custom: str = "") -> NodeImage:
 
 
 def is_same_image(value: str, other: str) -> bool:
-    """Return whether two names are of the same image: Podman lists them with the registry's name."""
+    """Return whether two names are of the same image: Podman lists them with the registry's
+    name.
+    """
     return _short(value) == _short(other)
 
 

@@ -222,7 +222,9 @@ class InMemoryClusters:
         return cluster.etcd.dial(node)
 
     async def certificate_expiry(self, kubeconfig: Kubeconfig, node: str) -> datetime:
-        """Return the expiry time of the API server's certificate on a machine. Raises Unreachable."""
+        """Return the expiry time of the API server's certificate on a machine. Raises
+        Unreachable.
+        """
         cluster = self._at(kubeconfig)
         if cluster is None:
             raise Unreachable(f"no API server answers at {kubeconfig.server}")

@@ -55,7 +55,9 @@ def join_certificates(configuration: Document) -> list[Certificate]:
 
 
 def worker_certificates(ca_cert_path: str) -> list[Certificate]:
-    """Return the certificates that a worker needs: only the CA, by which it verifies the cluster."""
+    """Return the certificates that a worker needs: only the CA, by which it verifies the
+    cluster.
+    """
     return [Certificate(CLUSTER_CA, ca_cert_path or join(DEFAULT_DIRECTORY, "ca.crt"))]
 
 

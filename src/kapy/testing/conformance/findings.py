@@ -53,7 +53,9 @@ class Result:
 
 @dataclass(frozen=True)
 class Leftover:
-    """An object that the kit created and could not delete. remedy: the instructions to delete it."""
+    """An object that the kit created and could not delete. remedy: the instructions to delete
+    it.
+    """
 
     object: str
     remedy: str

@@ -64,7 +64,9 @@ class CustomProvider:
         return {CLUSTER: self.cluster.resource, MACHINE: self.machine.resource}
 
     async def install(self, client: Client) -> None:
-        """Install the provider's CRDs, its permissions, and the objects that its examples refer to."""
+        """Install the provider's CRDs, its permissions, and the objects that its examples
+        refer to.
+        """
         await install(client, self.under_test)
         await apply_manifests(client, list(self.under_test.extras))
 
@@ -119,7 +121,9 @@ class CustomProvider:
 def custom_provider(
     under_test: ProviderUnderTest, new: Callable[[], Instance], options: str = ""
 ) -> CustomProvider:
-    """Return a provider for simulations. Raises NotSimulated if it is no infrastructure provider."""
+    """Return a provider for simulations. Raises NotSimulated if it is no infrastructure
+    provider.
+    """
     kinds = {kind.role: kind for kind in reversed(under_test.kinds)}
     missing = [role for role in ("infra-cluster", "infra-machine") if role not in kinds]
     if missing:

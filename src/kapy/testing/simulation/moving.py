@@ -48,7 +48,9 @@ class MemoryJournal(Journal):
 
 
 class Command:
-    """One run of the move command. error: the error with which the command ended, "" without one."""
+    """One run of the move command. error: the error with which the command ended, "" without
+    one.
+    """
 
     manager = MOVER
 

@@ -118,7 +118,9 @@ class User:
         self.world.spawn(lambda: follow_reports(self.world))
 
     async def _act(self, act: Callable[[], Any]) -> None:
-        """Change the management cluster, and record the action to repeat it if a restore loses it."""
+        """Change the management cluster, and record the action to repeat it if a restore
+        loses it.
+        """
         self._acts.append((self.world.now(), act))
         self._tell_progress()
         await self._insist(act)

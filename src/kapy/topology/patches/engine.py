@@ -118,7 +118,9 @@ class _PatchRun:
     async def _generate_all(
         self, patch: InlinePatch, variables: SourceValues
     ) -> list[tuple[Use, GeneratedPatch]]:
-        """Return the JSON patches of one patch for all templates. Raises NoValue with all errors."""
+        """Return the JSON patches of one patch for all templates. Raises NoValue with all
+        errors.
+        """
         result: list[tuple[Use, GeneratedPatch]] = []
         problems: dict[str, None] = {}
         for use in self.uses:
@@ -174,7 +176,9 @@ class _PatchRun:
         return ((use.item, variables.of(use.part).own) for use in self.uses)
 
     def _variables(self, source: str) -> SourceValues:
-        """Return the variables that patches of one source see; they are the same for all templates."""
+        """Return the variables that patches of one source see; they are the same for all
+        templates.
+        """
         source_values = self._seen.get(source)
         if source_values is None:
             defined = defined_by(self._class, source)

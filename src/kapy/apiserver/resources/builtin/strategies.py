@@ -44,7 +44,9 @@ from kapy.kube.qualified_names import dns_label_errors, qualified_name_errors
 
 
 class NamespaceStrategy(BuiltInStrategy):
-    """The strategy of Namespaces: the finalizer `kubernetes`, a phase, and a label with the name."""
+    """The strategy of Namespaces: the finalizer `kubernetes`, a phase, and a label with the
+    name.
+    """
 
     def name_errors(self, name: str, *, prefix: bool = False) -> list[str]:
         return dns_label_errors(mask_generate_name(name) if prefix else name)

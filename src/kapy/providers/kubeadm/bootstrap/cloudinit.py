@@ -225,7 +225,9 @@ def _plain(value: Any) -> str:
 
 
 def quote(text: str) -> str:
-    """Format a text like Go's `%q`: a double-quoted string with non-printable characters escaped."""
+    """Format a text like Go's `%q`: a double-quoted string with non-printable characters
+    escaped.
+    """
     return '"' + "".join(_ESCAPES.get(sign) or _escape(sign) for sign in text) + '"'
 
 

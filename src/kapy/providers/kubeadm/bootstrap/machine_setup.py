@@ -81,7 +81,9 @@ def _render_file(file: Document, data: Document) -> str:
 
 
 async def _template_data(scope: Scope) -> Document:
-    """Return the variables for templates of files: the version of the control plane, if it has one."""
+    """Return the variables for templates of files: the version of the control plane, if it
+    has one.
+    """
     version = await scope.dependencies.control_plane_version(scope.cluster)
     if not version:
         return {}

@@ -38,7 +38,9 @@ async def _plain_1_1(user: User) -> None:
 
 
 async def _move(user: User) -> None:
-    """Move a cluster; the target has the same objects and reconciles them, and the source has none."""
+    """Move a cluster; the target has the same objects and reconciles them, and the source has
+    none.
+    """
     source = user.world
     source.is_visible = False  # neither the command nor the identities of before the move are
     before = _identities(user.view)

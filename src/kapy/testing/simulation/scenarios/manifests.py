@@ -247,7 +247,9 @@ def plain_cluster(*, control_planes: int = 1, workers: int = 2) -> list[Document
 
 
 def with_slow_machines(documents: list[Document]) -> list[Document]:
-    """Return the documents with machines that start only after every process has received a change."""
+    """Return the documents with machines that start only after every process has received a
+    change.
+    """
     text = json.dumps(documents).replace('"startupDuration": "2s"', '"startupDuration": "25s"')
     result: list[Document] = json.loads(text)
     return result
