@@ -175,9 +175,7 @@ def _go_name(kind: str, named: str) -> str:
 
 @cache
 def decoder(kind: str, named: str = "") -> Decode:
-    """Return the decoder of a type from `structs.json`. named: the name that Go's errors have for a
-    type without fields.
-    """
+    """Return the decoder of a type from `structs.json`. named: a leaf's name in errors of Go."""
     if kind.startswith("[]"):
         return _list(decoder(kind[2:], named), _go_name(kind, named), kind[2:])
     if kind.startswith("{}"):
