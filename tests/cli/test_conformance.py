@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.testing.conformance.meadow import Draft
 
 from kapy.cli.root import run
+from tests.testing.conformance.valid_release import Draft
 
 
 def written(folder: Path, draft: Draft) -> str:
