@@ -46,6 +46,7 @@ DETAILS: Final[Mapping[str, str]] = {
     "conflicts_percent": "{} % of writes refused for a conflict",
     "first_reconcile_s": "{} s to the first reconcile",
     "first_reconcile_cpu_s": "{} CPU s to the first reconcile",
+    "first_cluster_s": "{} s to the first reconcile of a Cluster",
     "all_reconciled_s": "{} s until all were reconciled",
     "mib": "{} MiB",
     "longest_s": "{} s at longest",
