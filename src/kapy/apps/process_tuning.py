@@ -12,9 +12,10 @@ YOUNG_THRESHOLD: Final = 20_000
 """Objects that come before the youngest are looked through. A document is hundreds of them, nearly
 all of which go without the collector; at Python's own 700 it took 4 % of a cluster's CPU time."""
 TLS_BUFFER: Final = 32 * 1024
-"""Bytes of the buffer of a TLS connection, and of each read from one. A TLS record has 16 KiB at
-most, and asyncio's own 256 KiB are above the size from which the allocator leaves holes: managers
-took half as much memory again for a cluster."""
+"""Bytes of the buffer of a TLS connection, and of each read from it. A TLS record has 16 KiB at
+most, and asyncio's own 256 KiB are above the size from which the allocator leaves holes: a manager
+with 200 connected clusters of four Nodes took 490 MB, and takes 222. To read large lists takes a
+tenth more CPU time."""
 
 
 @contextmanager
