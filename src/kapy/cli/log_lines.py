@@ -15,6 +15,13 @@ from kapy.engine.reconcile_log import fields_of
 
 TEXT: Final = "%(asctime)s %(levelname).1s %(name)s: %(message)s"
 _SHOWN: Final = ("controller", "namespace", "name", "Cluster", "reconcileID")
+_CONTROLS: Final = {
+    number: "\n    " if number == ord("\n") else f"\\x{number:02x}"
+    for number in (*range(0x20), *range(0x7F, 0xA0))
+    if number != ord("\t")
+}
+"""What a line has instead of control characters: names and messages are written by others, who may
+neither move the cursor of a terminal nor begin a line that looks like one of kapy's."""
 _ID_LENGTH: Final = 8
 """A text has the beginning of a reconcile's ID, which tells reconciles of one object apart."""
 
@@ -24,11 +31,13 @@ class Text(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         """Return the line, without the traceback."""
-        fields = fields_of(record)
+        text, fields = super().formatMessage(record), fields_of(record)
+        if not text.isprintable():
+            text = text.translate(_CONTROLS)
         shown = [f'{name}="{_short(name, fields[name])}"' for name in _SHOWN if fields.get(name)]
         if "reconcileID" not in fields:
-            return super().formatMessage(record)
-        return " ".join((super().formatMessage(record), *shown))
+            return text
+        return " ".join((text, *shown))
 
 
 class Json(logging.Formatter):
