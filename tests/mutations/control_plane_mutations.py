@@ -14,6 +14,7 @@ STORY: Final = (
     f"{FOLDER}/test_upgrade_story.py",
 )
 MEMBERS: Final = (f"{FOLDER}/test_members_story.py",)
+HEALTH: Final = (f"{FOLDER}/test_control_plane_health_story.py",)
 REMEDIATION: Final = (f"{FOLDER}/test_remediation_story.py",)
 ADOPTION: Final = (f"{FOLDER}/test_adoption_story.py",)
 PROJECTION: Final = (f"{FOLDER}/test_projection.py",)
@@ -22,6 +23,20 @@ CODE: Final = "providers/kubeadm/controlplane"
 CHECKS: Final = ("tests/sdk/test_cluster_certificates.py", f"{FOLDER}/test_users_secrets_story.py")
 
 ETCD: Final = (
+    Mutation(
+        "a settled control plane takes any answer of etcd for the former one",
+        f"{CODE}/reconcile.py",
+        "return not answer.failure and (",
+        "return True or (",
+        HEALTH,
+    ),
+    Mutation(
+        "a settled control plane is never reconciled in full",
+        f"{CODE}/reconcile.py",
+        "full = result.earlier_of(requeue(after=FULL_PERIOD, because=because))",
+        "full = requeue(after=100 * FULL_PERIOD, because=because)",
+        HEALTH,
+    ),
     Mutation(
         "the etcd member of a starting Machine is removed as unknown",
         f"{CODE}/etcd_members.py",
