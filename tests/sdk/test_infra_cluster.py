@@ -91,6 +91,29 @@ async def test_a_cluster_gets_its_endpoint(setup: Setup) -> None:
     assert infra["metadata"]["finalizers"] == [FINALIZER]
 
 
+async def test_a_cluster_that_gets_its_reference_later_wakes_its_infrastructure(
+    setup: Setup,
+) -> None:
+    owner = {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "Cluster",
+        "name": "blue",
+        "uid": "u",
+    }
+    metadata = {"name": "blue", "namespace": "default", "ownerReferences": [owner]}
+    await setup.bench.client.create(PAPER_CLUSTERS, {**CLUSTER, "metadata": metadata})
+    await asyncio.sleep(1)
+    assert not (await setup.infra()).get("status")
+    plane = {"apiGroup": "controlplane.example.dev", "kind": "Plane", "name": "blue"}
+    await setup.bench.cluster("blue", controlPlaneRef=plane)
+    await asyncio.sleep(1)
+    reference = {"apiGroup": PAPER_CLUSTERS.group, "kind": PAPER_CLUSTERS.kind, "name": "blue"}
+    change = {"spec": {"infrastructureRef": reference}}
+    await setup.bench.client.patch(Cluster.RESOURCE, key("blue"), change)
+    await asyncio.sleep(1)
+    assert (await setup.infra())["status"]["initialization"] == {"provisioned": True}
+
+
 async def test_an_endpoint_that_the_user_chose_stays(setup: Setup) -> None:
     chosen = {"host": "10.1.2.3", "port": 8443}
     await setup.bench.cluster("blue", named("blue", controlPlaneEndpoint=chosen))

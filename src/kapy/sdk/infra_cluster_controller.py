@@ -32,6 +32,7 @@ from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
 from kapy.kube.renamed import renamed_arguments
+from kapy.sdk.changes import is_update
 from kapy.sdk.contract_objects import InfraClusterContractObject
 from kapy.sdk.credential_types import CredentialRefused
 from kapy.sdk.credentials_of_tenants import TenantCredentials
@@ -77,11 +78,11 @@ def add_infra_cluster(
     )
 
     def of_cluster(change: Change) -> Iterable[Key]:
-        """Map a Cluster that was paused, resumed, created or deleted to its infrastructure."""
-        if change.old is not None and change.new is not None:
-            was, now = change.old.get("spec") or {}, change.new.get("spec") or {}
-            if was.get("paused") == now.get("paused"):
-                return ()
+        """Map a Cluster that was paused, resumed, created or deleted to its infrastructure, and one
+        that got a reference to it.
+        """
+        if is_update(change, _relevant_fields):
+            return ()
         reference = (change.document.get("spec") or {}).get("infrastructureRef") or {}
         if (reference.get("apiGroup"), reference.get("kind")) != (resource.group, resource.kind):
             return ()
@@ -93,6 +94,12 @@ def add_infra_cluster(
     if credentials is not None:
         credentials.enqueue_users(controller, lambda key: (key,))
     return runtime.add(controller, runtime.cache.informer(resource))
+
+
+def _relevant_fields(cluster: Document) -> Any:
+    """Return the fields of a Cluster that decide whether its infrastructure is reconciled."""
+    spec = cluster.get("spec") or {}
+    return spec.get("paused"), spec.get("infrastructureRef")
 
 
 Scope: TypeAlias = ProviderScope[InfraClusterContractObject, ClusterContext[T]]

@@ -125,4 +125,10 @@ CORPUS: Final = (
         "gap@infrastructure:e25,backup-restored@core:w42",
         "a Machine was back whose control plane was to shrink at the same time",
     ),
+    Entry(
+        "create-class",
+        0,
+        "stale@infrastructure:e1",
+        "a Cluster that was seen before its reference to its infrastructure did not wake it",
+    ),
 )
