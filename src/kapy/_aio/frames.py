@@ -63,8 +63,8 @@ class Frames(asyncio.Protocol):
         self._parts += (_HEAD.pack(len(payload), kind, number), payload)
         self._size += _HEAD.size + len(payload)
         if not self._is_due:
-            self._is_due = True
             asyncio.get_running_loop().call_soon(self._flush_soon)
+            self._is_due = True
 
     def send_later(self, kind: int, number: int, payload: bytes) -> None:
         """Send a frame together with the next one, or after `LATER_SECONDS`."""

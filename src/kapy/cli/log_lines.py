@@ -17,11 +17,12 @@ TEXT: Final = "%(asctime)s %(levelname).1s %(name)s: %(message)s"
 _SHOWN: Final = ("controller", "namespace", "name", "Cluster", "reconcileID")
 _CONTROLS: Final = {
     number: "\n    " if number == ord("\n") else f"\\x{number:02x}"
-    for number in (*range(0x20), *range(0x7F, 0xA0))
+    for number in (*range(0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
     if number != ord("\t")
 }
-"""What a line has instead of control characters: names and messages are written by others, who may
-neither move the cursor of a terminal nor begin a line that looks like one of kapy's."""
+"""What a line has instead of control characters, line separators and marks of direction. Others
+write names and messages: they may neither move the cursor of a terminal nor begin a line that
+looks like one of kapy's."""
 _ID_LENGTH: Final = 8
 """A text has the beginning of a reconcile's ID, which tells reconciles of one object apart."""
 
@@ -32,12 +33,15 @@ class Text(logging.Formatter):
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         """Return the line, without the traceback."""
         text, fields = super().formatMessage(record), fields_of(record)
-        if not text.isprintable():
-            text = text.translate(_CONTROLS)
-        shown = [f'{name}="{_short(name, fields[name])}"' for name in _SHOWN if fields.get(name)]
-        if "reconcileID" not in fields:
-            return text
-        return " ".join((text, *shown))
+        if "reconcileID" in fields:
+            names = [name for name in _SHOWN if fields.get(name)]
+            shown = [f"{name}={_quoted(_short(name, fields[name]))}" for name in names]
+            text = " ".join((text, *shown))
+        return _without_controls(text)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802
+        """Return the traceback, indented: others may have written the message of the exception."""
+        return "    " + _without_controls(super().formatException(ei))
 
 
 class Json(logging.Formatter):
@@ -46,15 +50,15 @@ class Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record as JSON."""
         line = {
+            **fields_of(record),
             "ts": round(record.created * 1000, 3),
             "level": record.levelname.lower(),
             "logger": record.name,
             "msg": getattr(record, "event", None) or record.getMessage(),
-            **fields_of(record),
         }
         if record.exc_info:
             line["stacktrace"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)
+        return json.dumps(line, default=str)
 
 
 def log_to_stderr(verbose: int, form: str = "text", handler: logging.Handler | None = None) -> None:
@@ -68,6 +72,14 @@ def log_to_stderr(verbose: int, form: str = "text", handler: logging.Handler | N
     logging.basicConfig(level=level, handlers=[handler])
     # asyncio's debug messages are about polling, not about the plane.
     logging.getLogger("asyncio").setLevel(logging.WARNING)
+
+
+def _without_controls(text: str) -> str:
+    return text if text.isprintable() else text.translate(_CONTROLS)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _short(name: str, value: Any) -> str:

@@ -299,7 +299,7 @@ class Controller:
                     log.debug("requeue in %s: %s", after, result.reason)
                     queue.add_after(key, after.total_seconds(), result.reason, retry=True)
             finally:
-                context.is_over = True
+                context.end()
                 if gate is not None:
                     gate.end(token)
             # A reconcile that never waits would block the event loop.

@@ -9,6 +9,7 @@ at level DEBUG all other writes and requeues as well.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any, Final
@@ -19,6 +20,11 @@ from kapy.kube import Document, Key
 from kapy.kube.names import Resource, split_api_version
 
 log = logging.getLogger(__name__)
+
+_LONGEST_MESSAGE: Final = 1024
+"""Characters of the message of a condition in the log."""
+_KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
+"""The kinds that become names of fields: no field of kapy's begins with an upper-case letter."""
 
 
 class ReconcileContext:
@@ -37,6 +43,13 @@ class ReconcileContext:
         self.is_over = False
         self._id = ""
 
+    def end(self) -> None:
+        """Record that the reconcile has ended. Its task and those that it started keep the context,
+        which must not keep the object.
+        """
+        self.is_over = True
+        self.document = None
+
     def fields(self) -> dict[str, Any]:
         """Return the fields, by upstream's names."""
         from uuid import uuid4  # most processes never need it
@@ -45,7 +58,8 @@ class ReconcileContext:
         namespace, name = self.key.namespace, self.key.name
         about, related = _about(self.key, self.document)
         where = {"namespace": namespace, "name": name, "reconcileID": self._id}
-        return {"controller": self.controller} | about | where | related
+        fields = {"controller": self.controller} | about | where
+        return fields | {kind: value for kind, value in related.items() if kind not in about}
 
 
 CURRENT: Final[ContextVar[ReconcileContext | None]] = ContextVar("reconcile", default=None)
@@ -78,7 +92,7 @@ def log_write(verb: WriteVerb, resource: Resource, key: Key) -> None:
 def log_changes(before: Document, after: Document) -> None:
     """Log how the phase and the conditions of an object differ between two states of it."""
     if log.isEnabledFor(logging.INFO):
-        changes = ", ".join(_changes(before.get("status") or {}, after.get("status") or {}))
+        changes = ", ".join(_changes(_part(before, "status"), _part(after, "status")))
         if changes:
             log.info("%s %s: %s", after.get("kind"), Key.of(after), changes)
 
@@ -87,16 +101,30 @@ def _changes(before: Document, after: Document) -> Iterator[str]:
     was, phase = before.get("phase"), after.get("phase")
     if phase and phase != was:
         yield f"phase={phase}" + (f" (was {was})" if was else "")
-    former = {item.get("type"): item for item in before.get("conditions") or ()}
-    for condition in after.get("conditions") or ():
-        old = former.get(condition.get("type"), {})
+    former = {str(item.get("type")): item for item in _conditions(before)}
+    for condition in _conditions(after):
+        old = former.get(str(condition.get("type")), {})
         if any(condition.get(field) != old.get(field) for field in ("status", "reason")):
             yield _state(condition)
 
 
+def _part(document: Document, name: str) -> Document:
+    """Return a part of an object, {} if it is of another type: the server may have no schema."""
+    part = document.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _conditions(status: Document) -> list[Document]:
+    conditions = status.get("conditions")
+    items = conditions if isinstance(conditions, list) else []
+    return [item for item in items if isinstance(item, dict)]
+
+
 def _state(condition: Document) -> str:
-    reason, message = condition.get("reason", ""), condition.get("message", "")
-    line = " ".join(part.strip() for part in message.splitlines())
+    reason, message = str(condition.get("reason") or ""), str(condition.get("message") or "")
+    line = " ".join(part.strip() for part in message[:_LONGEST_MESSAGE].splitlines())
+    if len(message) > _LONGEST_MESSAGE:
+        line += " …"
     why = ": ".join(filter(None, (reason, line)))
     return f"{condition.get('type')}={condition.get('status')}" + (f" ({why})" if why else "")
 
@@ -112,8 +140,9 @@ def _about(key: Key, document: Document | None) -> tuple[dict[str, Any], dict[st
     if cluster := cluster_name_of(document):
         related["Cluster"] = _reference(Key(key.namespace, cluster))
     for owner in document["metadata"].get("ownerReferences") or ():
-        if owner.get("controller"):
-            related[owner["kind"]] = _reference(Key(key.namespace, owner["name"]))
+        owner_kind = str(owner.get("kind"))
+        if owner.get("controller") and owner_kind != "Cluster" and _KIND.fullmatch(owner_kind):
+            related[owner_kind] = _reference(Key(key.namespace, str(owner.get("name"))))
     return about, related
 
 

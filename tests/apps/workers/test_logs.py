@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import threading
 from collections.abc import Iterator
 from io import StringIO
 from typing import Any, cast
@@ -29,9 +31,11 @@ class RecordingChannel:
 
     def __init__(self) -> None:
         self.sent: list[Any] = []
+        self.threads: set[int] = set()
 
     def notify(self, _: str, value: Any) -> None:
-        self.sent.append(json.loads(json.dumps(value)))
+        self.threads.add(threading.get_ident())
+        self.sent.append(json.loads(json.dumps(value, ensure_ascii=False).encode()))
 
 
 @pytest.fixture
@@ -43,7 +47,7 @@ def root() -> Iterator[logging.Logger]:
     logger.setLevel(level)
 
 
-def test_a_record_keeps_its_fields_on_its_way(root: logging.Logger) -> None:
+async def test_a_record_keeps_its_fields_on_its_way(root: logging.Logger) -> None:
     channel = RecordingChannel()
     log_over(cast("Channel", channel), logging.INFO)
     context = ReconcileContext("machine", Key("default", "m"))
@@ -65,3 +69,36 @@ def test_a_record_keeps_its_fields_on_its_way(root: logging.Logger) -> None:
     assert inside["Cluster"] == {"namespace": "default", "name": "c"}
     assert inside["reconcileID"]
     assert set(outside) == {"ts", "level", "logger", "msg"}
+
+
+async def test_records_of_other_threads_are_sent_by_the_loop(root: logging.Logger) -> None:
+    channel = RecordingChannel()
+    log_over(cast("Channel", channel), logging.INFO)
+    await asyncio.to_thread(logging.getLogger("kapy").info, "from a thread")
+    await asyncio.sleep(0)
+    assert [record[2] for record in channel.sent] == ["from a thread"]
+    assert channel.threads == {threading.get_ident()}
+
+
+@pytest.mark.parametrize(
+    ("message", "arguments", "fields", "sent"),
+    [
+        ("half \ud800", (), {}, "half \\ud800"),
+        ("%s", (b"\xff",), {"value": object}, "b'\\xff'"),
+        ("%d", ("no number",), {}, None),
+    ],
+    ids=["surrogate", "bytes", "arguments"],
+)
+async def test_no_record_fails_its_logger(
+    root: logging.Logger,
+    capsys: pytest.CaptureFixture[str],
+    message: str,
+    arguments: tuple[Any, ...],
+    fields: dict[str, Any],
+    sent: str | None,
+) -> None:
+    channel = RecordingChannel()
+    log_over(cast("Channel", channel), logging.INFO)
+    logging.getLogger("kapy").info(message, *arguments, extra={"fields": fields})
+    assert [record[2] for record in channel.sent] == ([] if sent is None else [sent])
+    assert ("Logging error" in capsys.readouterr().err) == (sent is None)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import logging
+import threading
 from typing import Any
 
 from kapy.apps.workers.channel import Channel
@@ -26,15 +29,39 @@ def write_log(process: str, record: Any) -> None:
 
 
 class _ChannelHandler(logging.Handler):
-    """Sends records to the other process, with their fields."""
+    """Sends records to the other process, with their fields. Records of other threads are sent by
+    the event loop, as a channel belongs to it.
+    """
 
     def __init__(self, channel: Channel) -> None:
         super().__init__()
         self._channel = channel
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
         self.setFormatter(logging.Formatter("%(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Send one record, with its traceback."""
-        event = getattr(record, "event", None)
-        entry = [record.levelno, record.name, self.format(record), event, fields_of(record)]
-        self._channel.notify(LOG, entry)
+        """Send one record, with its traceback. A record that cannot be sent is reported on standard
+        error, as by other handlers.
+        """
+        try:
+            event = getattr(record, "event", None)
+            entry = [record.levelno, record.name, self.format(record), event, fields_of(record)]
+            # Messages carry JSON values, whose texts have no halves of surrogate pairs.
+            value = _replace_surrogates(json.loads(json.dumps(entry, default=str)))
+            if threading.get_ident() == self._thread:
+                self._channel.notify(LOG, value)
+            else:
+                self._loop.call_soon_threadsafe(self._channel.notify, LOG, value)
+        except Exception:
+            self.handleError(record)
+
+
+def _replace_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, list):
+        return [_replace_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _replace_surrogates(item) for key, item in value.items()}
+    return value
