@@ -197,3 +197,11 @@ def test_no_file_at_all_is_reported(tmp_path: Path) -> None:
         files.load([tmp_path / "config"])
     with pytest.raises(KubeconfigError, match="cannot read"):
         files.load([tmp_path])
+
+
+@pytest.mark.parametrize("value", ["*SUPERSECRET", "!!int SUPERSECRET", "!!timestamp SUPERSECRET"])
+def test_an_error_does_not_quote_a_secret(value: str) -> None:
+    text = f"users:\n- name: u\n  user: {{token: {value}}}\n"
+    with pytest.raises(KubeconfigError, match="is not valid YAML") as raised:
+        parse(text, source="Secret a/b")
+    assert "SUPERSECRET" not in str(raised.value)

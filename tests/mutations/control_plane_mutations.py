@@ -31,10 +31,17 @@ ETCD: Final = (
         HEALTH,
     ),
     Mutation(
+        "a settled control plane takes Secrets without a label for watched ones",
+        f"{CODE}/reconcile.py",
+        "period = ETCD_PERIOD if plane.has_unwatched_secrets else FULL_PERIOD",
+        "period = FULL_PERIOD",
+        HEALTH,
+    ),
+    Mutation(
         "a settled control plane is never reconciled in full",
         f"{CODE}/reconcile.py",
-        "full = result.earlier_of(requeue(after=FULL_PERIOD, because=because))",
-        "full = requeue(after=100 * FULL_PERIOD, because=because)",
+        "full = result.earlier_of(requeue(after=period, because=because))",
+        "full = requeue(after=100 * period, because=because)",
         HEALTH,
     ),
     Mutation(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,15 +72,21 @@ def parse(text: str | bytes, source: str = "kubeconfig", context: str = "") -> K
     """
     if len(text) > MAX_CHARACTERS:
         raise KubeconfigError(f"{source}: is larger than {MAX_CHARACTERS} bytes")
-    return access(document_of(text, source), source=source, context=context)
+    return access(document_of(text, source, quote=False), source=source, context=context)
 
 
-def document_of(text: str | bytes, source: str = "kubeconfig") -> Document:
-    """Return the kubeconfig document of a text; an empty text is an empty document."""
+def document_of(text: str | bytes, source: str = "kubeconfig", *, quote: bool = True) -> Document:
+    """Return the kubeconfig document of a text; an empty text is an empty document.
+
+    quote: whether an error may quote the text, as that of a file of the user may.
+    """
     try:
         result = load(text, source)
     except YamlError as error:
-        raise KubeconfigError(f"{error}") from None
+        line = re.search(r"line \d+", str(error))
+        where = f" ({line[0]})" if line is not None else ""
+        message = str(error) if quote else f"{source}: is not valid YAML{where}"
+        raise KubeconfigError(message) from None
     if result is None:
         return {}
     if not isinstance(result, dict) or result.get("kind", "Config") != "Config":

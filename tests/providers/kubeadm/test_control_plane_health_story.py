@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from datetime import timedelta
 
 import pytest
 
+from kapy.api.cluster import Cluster
 from kapy.api.kubeadm_config import KubeadmConfig
+from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation
 from kapy.api.times import stamp
 from kapy.kube import Key
-from kapy.kube.names import PODS
+from kapy.kube.names import PODS, SECRETS
+from kapy.providers.kubeadm.controlplane.dependencies import ReconcileCache
 from kapy.providers.kubeadm.controlplane.reconcile import (
     ETCD_PERIOD,
     FULL_PERIOD,
@@ -21,7 +25,12 @@ from kapy.providers.kubeadm.controlplane.reconcile import (
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
 from kapy.sdk import Result
 from tests.providers.kubeadm.awaiting import at, names, replaced, status_of, until
-from tests.providers.kubeadm.peer_controllers import EXPIRY, PeerControllers
+from tests.providers.kubeadm.peer_controllers import (
+    CLUSTER,
+    CONTROL_PLANE,
+    EXPIRY,
+    PeerControllers,
+)
 
 ROLLOUT = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}}
 
@@ -154,6 +163,58 @@ async def test_an_unchanged_etcd_is_asked_every_ten_minutes_without_a_full_recon
     assert len(full) == reconciles
     await asyncio.sleep(FULL_PERIOD.total_seconds())
     assert len(full) == reconciles + 1
+
+
+@pytest.mark.parametrize("change", ["spec", "annotation", "secret"])
+async def test_changes_beside_the_control_plane_are_noticed_within_ten_minutes(
+    peers: PeerControllers, change: str
+) -> None:
+    client, secret = peers.plane.client, Key("default", "c1-sa")
+    await peers.start()
+    await until(peers, at(1))
+    if change == "secret":  # as a user brings it: without the label
+        labels = {"metadata": {"labels": None}}
+        await client.patch(SECRETS, secret, labels)
+    peers.pace = 300
+    await asyncio.sleep(ETCD_PERIOD.total_seconds() + 60)
+    (name,) = await names(peers)
+    (machine,) = await peers.machines()
+    assert machine.spec.bootstrap.config_ref is not None
+    config = Key("default", machine.spec.bootstrap.config_ref.name)
+    match change:
+        case "spec":
+            await client.patch(KubeadmConfig, config, {"spec": {"preKubeadmCommands": ["true"]}})
+        case "annotation":
+            gone = {"metadata": {"annotations": {Annotation.CERTIFICATES_EXPIRY: None}}}
+            await client.patch(KubeadmConfig, config, gone)
+        case _:
+            await client.delete(SECRETS, secret)
+    await asyncio.sleep(ETCD_PERIOD.total_seconds())
+    kcp = await peers.control_plane()
+    match change:
+        case "spec":
+            (machine,) = [item for item in await peers.machines() if item.metadata.name == name]
+            up_to_date = next(c for c in machine.status.conditions if c.type == "UpToDate")
+            assert up_to_date.status == "False"
+        case "annotation":
+            annotations = (await client.get(KubeadmConfig, config)).metadata.annotations
+            assert annotations.get(Annotation.CERTIFICATES_EXPIRY) == stamp(EXPIRY)
+        case _:
+            assert status_of(kcp, "CertificatesAvailable") == "False"
+
+
+async def test_nothing_is_kept_of_a_deleted_control_plane(peers: PeerControllers) -> None:
+    await peers.start()
+    await until(peers, at(1))
+    gc.collect()
+    caches = [item for item in gc.get_objects() if isinstance(item, ReconcileCache)]
+    (cache,) = [item for item in caches if item.addons and item.kubeconfigs]
+    await peers.plane.client.delete(KubeadmControlPlane, CONTROL_PLANE)
+    await asyncio.sleep(60)
+    await peers.plane.client.delete(Cluster, CLUSTER)
+    await asyncio.sleep(60)
+    assert not cache.addons
+    assert not cache.kubeconfigs
 
 
 @pytest.mark.parametrize("change", ["member", "leader", "down", "no member"])

@@ -86,14 +86,14 @@ async def update_addons(dependencies: Dependencies, plane: ControlPlane) -> Resu
     """Update kube-proxy and CoreDNS; a missing add-on is ignored."""
     kcp = plane.kcp
     mark = (kcp.metadata.uid, kcp.metadata.generation)
-    if mark in dependencies.cache.addons or not plane.is_initialized:
+    if dependencies.cache.addons.get(kcp.key) == mark or not plane.is_initialized:
         return None
     client = dependencies.remote.client(plane.cluster.key)
     if Annotation.SKIP_KUBE_PROXY not in kcp.metadata.annotations:
         await _update_proxy(client, kcp)
     if Annotation.SKIP_COREDNS not in kcp.metadata.annotations:
         await _update_dns(client, kcp)
-    dependencies.cache.addons.add(mark)
+    dependencies.cache.addons[kcp.key] = mark
     return None
 
 

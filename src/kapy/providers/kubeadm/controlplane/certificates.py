@@ -59,6 +59,7 @@ async def ensure_certificates(dependencies: Dependencies, plane: ControlPlane) -
     try:
         missing = await (_check if initialized else _create)(dependencies, plane)
     except UnusableSecrets as error:
+        plane.has_unwatched_secrets = not error.is_watched
         _report_unusable(plane, error)
         return None if initialized else _wait_for_correction(error)
     except KapyError as error:
@@ -80,6 +81,9 @@ async def _check(dependencies: Dependencies, plane: ControlPlane) -> list[str]:
     missing = [
         certificate.purpose for certificate in certificates if certificate.purpose not in stored
     ]
+    plane.has_unwatched_secrets = bool(missing) or not all(
+        is_watched(certificate.secret) for certificate in stored.values()
+    )
     if not missing:
         await _set_controller(dependencies, plane.kcp, stored)
     return missing

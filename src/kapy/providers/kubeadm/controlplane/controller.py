@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from kapy.api.cluster import Cluster
@@ -92,10 +93,12 @@ def add_to(
     controller.watch(control_planes, noting(own_key), debounce=AGGREGATE_DEBOUNCE)
     controller.watch(machines, noting(unblocking_only(wake.of_machine)), debounce=STATUS_DEBOUNCE)
     controller.watch(machines, noting(wake.of_machine), debounce=AGGREGATE_DEBOUNCE)
+    controller.watch(cache.informer(KubeadmConfig), noting(wake.of_config))
     controller.watch(cache.informer(MachinePool), noting(wake.of_pool))
     controller.watch(cache.informer(Cluster), noting(wake.of_cluster))
     controller.watch(remote.secrets, noting(wake.of_secret))
     external.wake(controller, noting(InfrastructureTemplates(control_planes)))
+    cache.informer(Cluster).subscribe(partial(_forget_kubeconfig, dependencies))
     remote.subscribe(lambda cluster: _enqueue(controller, result(wake.of_key(cluster))))
     return runtime.add(controller, control_planes)
 
@@ -130,6 +133,19 @@ class _Mappers:
         elif change.new is None:
             yield from self._deleted_with(document)
 
+    def of_config(self, change: Change) -> Iterable[Key]:
+        """Map a KubeadmConfig of a control plane Machine to the control plane if its spec was
+        changed or it lost an annotation.
+        """
+        old, new = change.old, change.new
+        if old is None or new is None or not _is_of_control_plane(new):
+            return ()
+        annotations = new["metadata"].get("annotations") or {}
+        former = old["metadata"].get("annotations") or {}
+        if old.get("spec") == new.get("spec") and former.items() <= annotations.items():
+            return ()
+        return self._of_label(new)
+
     def of_pool(self, change: Change) -> Iterable[Key]:
         """Map a deleted MachinePool to the control plane, whose deletion may wait for the last
         pool."""
@@ -153,6 +169,10 @@ class _Mappers:
             return ()
         if old is not None and new is not None and old.get("data") == new.get("data"):
             return ()
+        return self._of_label(change.document)
+
+    def _of_label(self, document: Document) -> Iterable[Key]:
+        metadata = document["metadata"]
         name = (metadata.get("labels") or {}).get(Label.CLUSTER_NAME, "")
         return self.of_key(Key(metadata["namespace"], name))
 
@@ -160,6 +180,11 @@ class _Mappers:
 def _enqueue(controller: Controller, keys: Iterable[Key]) -> None:
     for key in keys:
         controller.enqueue(key)
+
+
+def _forget_kubeconfig(dependencies: Dependencies, change: Change) -> None:
+    if change.new is None:
+        dependencies.cache.kubeconfigs.pop(Key.of(change.document), None)
 
 
 def _control_plane_of(cluster: Document) -> Iterable[Key]:

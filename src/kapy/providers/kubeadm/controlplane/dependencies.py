@@ -54,16 +54,25 @@ class SteadyState(NamedTuple):
 
 @dataclass(slots=True)
 class ReconcileCache:
-    """Caches that save requests; they can be lost at any time. upgraded, addons: (uid, generation)
-    of control planes whose workload cluster is up to date. kubeconfigs: resourceVersion and content
-    of kubeconfig Secrets. last_event: the last preflight event of a control plane.
-    delayed_machine_statuses: minor changes of statuses that are written later."""
+    """Caches that save requests; they can be lost at any time.
 
-    upgraded: set[tuple[str, int]] = field(default_factory=set)
-    addons: set[tuple[str, int]] = field(default_factory=set)
+    upgraded, addons: (uid, generation) of control planes whose workload cluster is up to date, by
+    the keys of the control planes. kubeconfigs: resourceVersion and content of kubeconfig Secrets,
+    by the keys of the Clusters. last_event: the last preflight event of a control plane.
+    delayed_machine_statuses: minor changes of statuses that are written later.
+    """
+
+    upgraded: dict[Key, tuple[str, int]] = field(default_factory=dict)
+    addons: dict[Key, tuple[str, int]] = field(default_factory=dict)
     kubeconfigs: dict[Key, tuple[str, Kubeconfig]] = field(default_factory=dict)
     last_event: dict[Key, str] = field(default_factory=dict)
     delayed_machine_statuses: StatusDelay = field(default_factory=StatusDelay)
+
+    def forget(self, key: Key) -> None:
+        """Forget a deleted control plane."""
+        self.upgraded.pop(key, None)
+        self.addons.pop(key, None)
+        self.last_event.pop(key, None)
 
 
 @dataclass(slots=True)

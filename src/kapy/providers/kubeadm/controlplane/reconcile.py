@@ -141,7 +141,8 @@ class KubeadmControlPlaneReconciler(Reconciler[KubeadmControlPlane, ControlPlane
             return result
         # Timers, because etcd is asked and not watched.
         because = "etcd cannot be watched"
-        full = result.earlier_of(requeue(after=FULL_PERIOD, because=because))
+        period = ETCD_PERIOD if plane.has_unwatched_secrets else FULL_PERIOD
+        full = result.earlier_of(requeue(after=period, because=because))
         result = full.earlier_of(requeue(after=ETCD_PERIOD, because=because))
         assert full.after is not None
         assert result.after is not None
@@ -153,6 +154,7 @@ class KubeadmControlPlaneReconciler(Reconciler[KubeadmControlPlane, ControlPlane
     def forget(self, key: Key) -> None:
         super().forget(key)
         self.dependencies.steady_states.forget(key)
+        self.dependencies.cache.forget(key)
         self._changes_at_start.pop(key, None)
 
     async def _adopt_or_reject(self, plane: ControlPlane) -> Result:

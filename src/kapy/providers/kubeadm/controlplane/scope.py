@@ -65,8 +65,9 @@ class ControlPlane:
     not_connected: why the workload cluster cannot be reached. undecided: why it is unknown whether
     a Machine can be updated in place. requeue: the earliest requeue that a step requested. foreign:
     the cluster's control plane Machines of other owners. is_steady: whether every step had nothing
-    to do. is_observed: False while the workload cluster cannot be reached and the last known health
-    still counts.
+    to do. has_unwatched_secrets: whether a certificate is missing, or is in a Secret without the
+    label by which Secrets are watched. is_observed: False while the workload cluster cannot be
+    reached and the last known health still counts.
     """
 
     draft: Draft[KubeadmControlPlane]
@@ -86,6 +87,7 @@ class ControlPlane:
     preflight: Preflight = field(default_factory=Preflight)
     requeue: Result = DONE
     is_steady: bool = False
+    has_unwatched_secrets: bool = False
     is_observed: bool = True
     deleting_reason: str = ""
     deleting_message: str = ""

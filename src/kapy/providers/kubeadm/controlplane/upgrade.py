@@ -41,12 +41,12 @@ async def prepare_workload(dependencies: Dependencies, plane: ControlPlane) -> N
     """Update kubeadm's configuration and permissions, once for each generation."""
     kcp = plane.kcp
     mark = (kcp.metadata.uid, kcp.metadata.generation)
-    if mark in dependencies.cache.upgraded:
+    if dependencies.cache.upgraded.get(kcp.key) == mark:
         return
     client = dependencies.remote.client(plane.cluster.key)
     await _ensure_permissions(client, kcp.spec.version)
     await update_kubeadm_config(client, kcp.spec.version, wanted_configuration(kcp))
-    dependencies.cache.upgraded.add(mark)
+    dependencies.cache.upgraded[kcp.key] = mark
 
 
 def wanted_configuration(kcp: KubeadmControlPlane) -> Document:
