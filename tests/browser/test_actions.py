@@ -41,12 +41,14 @@ def fleet() -> Iterator[Fleet]:
 
 @dataclass
 class Operator:
-    """Somebody who changes one cluster. does: carries out what the page previews."""
+    """Somebody who changes one cluster. does: carries out what the page previews; returns False if
+    the object has changed since the preview.
+    """
 
     fleet: Fleet
     page: Page
     name: str
-    does: Callable[[Page], None]
+    does: Callable[[Page], bool]
 
     @property
     def key(self) -> Key:
@@ -54,7 +56,14 @@ class Operator:
         return Key("default", self.name)
 
     def act(self, title: str, *commands: str, number: int | None = None) -> None:
-        """Choose an action on the cluster's page, look at its plan and command, and do it."""
+        """Choose an action on the cluster's page, look at its plan and command, and do it. If the
+        object has changed since the preview, the page refuses, and it is previewed again.
+        """
+        self._preview(title, commands, number)
+        while not self.does(self.page):
+            self._preview(title, commands, number)
+
+    def _preview(self, title: str, commands: Sequence[str], number: int | None) -> None:
         self.page.goto(f"{self.fleet.url}clusters/default/{self.name}")
         self.page.get_by_text("Actions", exact=True).click()
         if number is not None:
@@ -64,7 +73,6 @@ class Operator:
         expect(self.page.get_by_label("The plan", exact=True)).to_contain_text("to change")
         for words in commands:
             expect(self.page.locator("#command")).to_contain_text(words)
-        self.does(self.page)
 
     def cluster(self) -> Cluster:
         """The cluster as it is."""
@@ -87,9 +95,14 @@ class Operator:
             time.sleep(0.1)
 
 
-def _submit(page: Page) -> None:
+def _submit(page: Page) -> bool:
     page.locator("main form button").click()
+    # Either the page of the cluster, or the refusal.
+    expect(page).to_have_title(re.compile(r"^(default/ox-|Error)"))
+    if page.get_by_text("the object has been modified").count():
+        return False
     expect(page).to_have_url(re.compile(r"/clusters/default/[^/]*$"))
+    return True
 
 
 def _run(command: Sequence[str] | str) -> str:
@@ -103,8 +116,9 @@ def _run(command: Sequence[str] | str) -> str:
     return done.stdout
 
 
-def _type_command(page: Page) -> None:
+def _type_command(page: Page) -> bool:
     _run(page.locator("#command").inner_text())
+    return True
 
 
 @pytest.fixture(params=["page", "command"])

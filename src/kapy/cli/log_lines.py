@@ -20,8 +20,8 @@ _CONTROLS: Final = {
     for number in (*range(0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
     if number != ord("\t")
 }
-"""What a line has instead of control characters, line separators and marks of direction. Others
-write names and messages: they may neither move the cursor of a terminal nor begin a line that
+"""The replacements of control characters, line separators and marks of direction. Others write
+names and messages: they may neither move the cursor of a terminal nor begin a line that
 looks like one of kapy's."""
 _ID_LENGTH: Final = 8
 """A text has the beginning of a reconcile's ID, which tells reconciles of one object apart."""

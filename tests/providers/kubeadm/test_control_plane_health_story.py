@@ -185,8 +185,8 @@ async def test_changes_beside_the_control_plane_are_noticed_within_ten_minutes(
         case "spec":
             await client.patch(KubeadmConfig, config, {"spec": {"preKubeadmCommands": ["true"]}})
         case "annotation":
-            gone = {"metadata": {"annotations": {Annotation.CERTIFICATES_EXPIRY: None}}}
-            await client.patch(KubeadmConfig, config, gone)
+            removal = {"metadata": {"annotations": {Annotation.CERTIFICATES_EXPIRY: None}}}
+            await client.patch(KubeadmConfig, config, removal)
         case _:
             await client.delete(SECRETS, secret)
     await asyncio.sleep(ETCD_PERIOD.total_seconds())

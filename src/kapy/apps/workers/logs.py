@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import threading
 from typing import Any
@@ -47,8 +46,7 @@ class _ChannelHandler(logging.Handler):
         try:
             event = getattr(record, "event", None)
             entry = [record.levelno, record.name, self.format(record), event, fields_of(record)]
-            # Messages carry JSON values, whose texts have no halves of surrogate pairs.
-            value = _replace_surrogates(json.loads(json.dumps(entry, default=str)))
+            value = _plain(entry)
             if threading.get_ident() == self._thread:
                 self._channel.notify(LOG, value)
             else:
@@ -57,11 +55,16 @@ class _ChannelHandler(logging.Handler):
             self.handleError(record)
 
 
-def _replace_surrogates(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, list):
-        return [_replace_surrogates(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): _replace_surrogates(item) for key, item in value.items()}
-    return value
+def _plain(value: Any) -> Any:
+    """Return a value that a message can carry: of JSON's types, and without halves of surrogate
+    pairs.
+    """
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case dict():
+            return {_plain(str(key)): _plain(item) for key, item in value.items()}
+        case _:
+            return str(value).encode("utf-8", "backslashreplace").decode()

@@ -134,11 +134,14 @@ class _Mappers:
             yield from self._deleted_with(document)
 
     def of_config(self, change: Change) -> Iterable[Key]:
-        """Map a KubeadmConfig of a control plane Machine to the control plane if its spec was
-        changed or it lost an annotation.
+        """Map a KubeadmConfig of a control plane Machine to the control plane if, after its boot
+        data was created, its spec was changed or it lost an annotation.
         """
         old, new = change.old, change.new
         if old is None or new is None or not _is_of_control_plane(new):
+            return ()
+        initialization = (old.get("status") or {}).get("initialization") or {}
+        if not initialization.get("dataSecretCreated"):
             return ()
         annotations = new["metadata"].get("annotations") or {}
         former = old["metadata"].get("annotations") or {}
