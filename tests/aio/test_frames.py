@@ -163,3 +163,14 @@ async def test_a_frame_that_may_wait_goes_soon_or_when_it_is_asked_for() -> None
     async with asyncio.timeout(PATIENCE):
         while len(writes.all) < 2:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
+
+
+async def test_a_frame_of_another_thread_is_refused_and_stops_no_other() -> None:
+    here, there = socket.socketpair()
+    receiver = End()
+    async with receiver.at(there), End().at(here) as sender:
+        with pytest.raises(RuntimeError):
+            await asyncio.to_thread(sender.send, 1, 1, b"thread")
+        sender.send(1, 2, b"loop")
+        await receiver.until(1)
+    assert receiver.frames == [(1, 2, b"loop")]

@@ -18,11 +18,13 @@ from kapy.engine.cache import Cache
 from kapy.engine.controller import Controller, Reconcile
 from kapy.engine.failure import NotYet
 from kapy.engine.queue import INITIAL
+from kapy.engine.reconcile_log import CURRENT, ReconcileContext, fields_of, set_object
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Key
 from kapy.kube.errors import Conflict, TooManyRequests
 from tests.engine.fake_server import WIDGETS, FakeServer, widget
 
+RECORD = logging.LogRecord("kapy", logging.INFO, "file", 1, "text", (), None)
 A, B, C = Key("default", "a"), Key("default", "b"), Key("default", "c")
 
 
@@ -390,3 +392,25 @@ async def test_two_runs_from_one_seed_are_the_same() -> None:
         return [(round(at - began, 9), key) for at, key in work.done]
 
     assert await run() == await run()
+
+
+async def test_a_finished_reconcile_keeps_no_object_and_gives_no_fields() -> None:
+    contexts: list[ReconcileContext | None] = []
+
+    async def reconcile(key: Key) -> Result:
+        set_object(widget(key.name))
+        contexts.append(CURRENT.get())
+        assert fields_of(RECORD)["name"] == key.name
+        return DONE
+
+    controller = Controller("widget", reconcile)
+    controller.enqueue(A)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(1):
+            await controller.run()
+    (context,) = contexts
+    assert context is not None
+    assert context.document is None
+    token = CURRENT.set(context)
+    assert fields_of(RECORD) == {}
+    CURRENT.reset(token)

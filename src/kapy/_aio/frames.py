@@ -60,11 +60,12 @@ class Frames(asyncio.Protocol):
         """Send a frame to the peer. Nothing is sent after the connection has ended."""
         if self._transport is None:
             return
-        self._parts += (_HEAD.pack(len(payload), kind, number), payload)
-        self._size += _HEAD.size + len(payload)
         if not self._is_due:
+            # Before any change: a thread without an event loop fails here.
             asyncio.get_running_loop().call_soon(self._flush_soon)
             self._is_due = True
+        self._parts += (_HEAD.pack(len(payload), kind, number), payload)
+        self._size += _HEAD.size + len(payload)
 
     def send_later(self, kind: int, number: int, payload: bytes) -> None:
         """Send a frame together with the next one, or after `LATER_SECONDS`."""

@@ -63,7 +63,8 @@ def _trim_function() -> Callable[[], float] | None:
 async def _in_slices(steps: Iterator[None]) -> int:
     """Take all steps; return their number."""
     number, until = 0, time.perf_counter() + _SLICE
-    for number, _ in enumerate(steps, 1):  # noqa: B007
+    for _ in steps:
+        number += 1
         if time.perf_counter() > until:
             await asyncio.sleep(_PAUSE)
             until = time.perf_counter() + _SLICE

@@ -74,7 +74,9 @@ async def test_a_record_keeps_its_fields_on_its_way(root: logging.Logger) -> Non
 async def test_records_of_other_threads_are_sent_by_the_loop(root: logging.Logger) -> None:
     channel = RecordingChannel()
     log_over(cast("Channel", channel), logging.INFO)
-    await asyncio.to_thread(logging.getLogger("kapy").info, "from a thread")
+    thread = threading.Thread(target=logging.getLogger("kapy").info, args=("from a thread",))
+    thread.start()
+    thread.join()
     await asyncio.sleep(0)
     assert [record[2] for record in channel.sent] == ["from a thread"]
     assert channel.threads == {threading.get_ident()}

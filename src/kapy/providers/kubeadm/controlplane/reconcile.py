@@ -40,7 +40,8 @@ from kapy.sdk.controllers import Draft, Phase, Reconciler, paused_condition, rep
 from kapy.sdk.machine_control_plane import control_plane_machines, next_transition
 
 ETCD_PERIOD: Final = timedelta(minutes=10)
-"""How often etcd is asked while nothing else has changed (upstream's default sync period)."""
+"""The time between two requests to etcd while nothing else changes (upstream's default sync
+period)."""
 FULL_PERIOD: Final = timedelta(hours=1)
 """The longest time without a full reconcile."""
 
