@@ -19,7 +19,7 @@ from kapy.contract import (
     resolve,
     version_priority,
 )
-from kapy.contract.definitions import check_definition, mandatory_paths
+from kapy.contract.external import check_definition, mandatory_paths
 from kapy.contract.resolve import contract_of
 from kapy.kube import Document
 from kapy.kube.names import GroupKind, Resource

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kapy.contract.fields import View, boolean, text
-from kapy.contract.rule import FieldRule
+from kapy.contract.fields import FieldRule, View, boolean, text
 
 
 class BootstrapConfig(View):

@@ -10,6 +10,8 @@ from kapy.contract import values
 from kapy.contract.errors import WrongType
 from kapy.contract.fields import (
     Field,
+    FieldRule,
+    Level,
     Version,
     View,
     boolean,
@@ -20,7 +22,6 @@ from kapy.contract.fields import (
     text,
 )
 from kapy.contract.infra_cluster import endpoint_rule
-from kapy.contract.rule import FieldRule, Level
 from kapy.kube.version import InvalidVersion, compare, parse_tolerant
 from kapy.kube.version import Version as KubernetesVersion
 

@@ -10,7 +10,8 @@
 
 A kind is watched from the moment it is first read, for every controller that asked to be woken.
 CRDs are watched too: controllers that could not read a kind are woken when its CRD is created or
-corrected, as are those that read it in a version which the CRD no longer names.
+corrected, as are those that read it in a version which the CRD no longer names. A CRD that lacks
+the scope or the fields of its contract makes its objects unreadable.
 """
 
 from __future__ import annotations
@@ -18,13 +19,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache as once
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from kapy.api.names import CLUSTER_GROUP
 from kapy.client.client import Client
-from kapy.contract.definitions import check_definition
-from kapy.contract.errors import ContractError, NotPermitted, NotServed
-from kapy.contract.fields import Version, View
+from kapy.contract.errors import BrokenDefinition, ContractError, NotPermitted, NotServed
+from kapy.contract.fields import Version, View, fields_of
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.contract.ownership import claim
 from kapy.contract.resolve import Resolved, contract_of, crd_name, resolve
@@ -247,3 +247,48 @@ def owner_keys(owner: GroupKind) -> Mapper:
                 yield Key(metadata.get("namespace", ""), ref["name"])
 
     return keys
+
+
+def check_definition(crd: Document, where: Resolved, view: type[View]) -> None:
+    """Raise BrokenDefinition if objects of the CRD cannot keep the contract of `view`.
+
+    All resources must be namespaced, and the schema of the version that is read must have every
+    mandatory field. A part of the schema that preserves unknown fields has them all.
+    """
+    name = crd["metadata"]["name"]
+    if not where.resource.namespaced:
+        raise BrokenDefinition(
+            f"CRD {name} breaks the {view.__name__} contract {where.contract}: its scope is "
+            f"Cluster, and all resources must be Namespaced"
+        )
+    schema = _schema(crd, where.resource.version)
+    missing = [path for path in mandatory_paths(view, where.contract) if not _has(schema, path)]
+    if missing:
+        paths = " and ".join(f".{item}" for item in missing)
+        raise BrokenDefinition(
+            f"CRD {name} breaks the {view.__name__} contract {where.contract}: it declares the "
+            f"contract for version {where.resource.version}, whose schema has no {paths}"
+        )
+
+
+def mandatory_paths(view: type[View], contract: Version) -> list[str]:
+    """Return the paths of the fields that every provider must have."""
+    return [field.path(contract) for field in fields_of(view).values() if field.mandatory]
+
+
+def _schema(crd: Document, version: str) -> Any:
+    for item in crd["spec"]["versions"]:
+        if item["name"] == version:
+            return (item.get("schema") or {}).get("openAPIV3Schema") or {}
+    return {}
+
+
+def _has(schema: Any, path: str) -> bool:
+    node = schema
+    for part in path.split("."):
+        if node.get("x-kubernetes-preserve-unknown-fields") or "additionalProperties" in node:
+            return True
+        node = (node.get("properties") or {}).get(part)
+        if node is None:
+            return False
+    return True

@@ -1,21 +1,53 @@
-"""Contract fields as descriptors.
+"""Contract fields as descriptors, and the rules about them.
 
 Access through a view returns the value. Access through the class returns the field itself, which
 knows its path in each contract version (for messages, for documentation, for the SDK that writes
-it). A view has no setters: core never writes to an object that a provider owns.
+it). A view has no setters: core never writes to an object that a provider owns. Each rule of a
+contract about a field stands once, beside that field.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, Generic, TypeVar, overload
+from typing import Any, Final, Generic, TypeAlias, TypeVar, overload
 
 from kapy.contract.errors import MissingField, WrongType
 from kapy.contract.limits import too_long
-from kapy.contract.rule import FieldRule, Types
 from kapy.kube import Document
 from kapy.kube.duration import parse as parse_duration
+
+Types: TypeAlias = Mapping[str, str]
+"""Types as OpenAPI calls them, by paths; `[]` is an item of a list."""
+
+
+class Level(Enum):
+    """The level of a requirement, the strongest first."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+    MAY = "MAY"
+
+
+@dataclass(frozen=True)
+class FieldRule:
+    """A rule that some fields of a view declare.
+
+    name: its id within the contract document. section: heading there. says: the rule in kapy's
+    words; `{field}` stands for the path, in both contracts. when: the precondition on the provider.
+    shown: the rule applies only to CRDs that have this field; "" means always. any_of: one of the
+    fields is sufficient, in any contract.
+    """
+
+    name: str
+    section: str
+    says: str
+    level: Level = Level.MUST
+    when: str = ""
+    shown: str = ""
+    any_of: bool = False
+
 
 T = TypeVar("T")
 U = TypeVar("U")

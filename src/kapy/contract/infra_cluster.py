@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kapy.contract.fields import Field, Version, View, boolean, field_types, text
-from kapy.contract.rule import FieldRule
+from kapy.contract.fields import Field, FieldRule, Version, View, boolean, field_types, text
 from kapy.contract.values import endpoint, failure_domain_map, failure_domains
 
 PROVISIONED: Final = "{field} is there to say that the infrastructure is provisioned."

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from kapy.contract.fields import Field, View, boolean, field_types, items, text
+from kapy.contract.fields import Field, FieldRule, Level, View, boolean, field_types, items, text
 from kapy.contract.infra_cluster import PROVISIONED
-from kapy.contract.rule import FieldRule, Level
 from kapy.contract.values import address
 
 

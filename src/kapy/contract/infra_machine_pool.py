@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kapy.contract.fields import Field, Version, View, boolean, integer, items, kind_of, text
+from kapy.contract.fields import (
+    Field,
+    FieldRule,
+    Version,
+    View,
+    boolean,
+    integer,
+    items,
+    kind_of,
+    text,
+)
 from kapy.contract.infra_cluster import PROVISIONED
-from kapy.contract.rule import FieldRule
 
 # Upstream's own core still reads `status.ready` of pools of either contract.
 _INITIALIZATION: Final = FieldRule(

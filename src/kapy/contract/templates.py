@@ -1,4 +1,4 @@
-"""Templates of provider objects: their contract fields, and cloning.
+"""Templates of provider objects: their contract fields, their owner, and cloning.
 
 A template is an object with `spec.template`; objects cloned from it have the template's kind
 without "Template".
@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from kapy.api.cluster import Cluster
 from kapy.api.names import Annotation, Label
 from kapy.contract.errors import FieldProblem
+from kapy.contract.external import External, Reference
 from kapy.contract.fields import Field, View, kind_of
+from kapy.contract.observed import Observed
+from kapy.contract.ownership import ownership_patch
 from kapy.contract.values import template_meta
 from kapy.kube import Document, Key
-from kapy.kube.meta import OwnerReference
+from kapy.kube.meta import OwnerReference, owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import GroupKind, split_api_version
 
@@ -106,3 +110,17 @@ def clone_template(
 
 
 _NEVER_FROM_TEMPLATE: Final = frozenset({"resourceVersion", "finalizers", "uid", "selfLink"})
+
+
+async def owned_template(
+    external: External, ref: Reference, cluster: Cluster
+) -> Observed[Template]:
+    """Return the template that `ref` names, owned by the Cluster. An object that is no template is
+    only read.
+    """
+    namespace, owner = cluster.metadata.namespace, owner_reference(cluster)
+    if not ref.kind.endswith(SUFFIX):
+        return await external.get(ref, namespace, Template)
+    return await external.get_owned(
+        ref, namespace, Template, lambda document: ownership_patch(document, owner)
+    )

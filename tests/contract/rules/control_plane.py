@@ -159,7 +159,7 @@ ROWS: Final = [
     Row(
         ("initialization", "initialized"),
         (354,),
-        (VIEW, f"{KUBEADM}/status.py", "contract/definitions.py"),
+        (VIEW, f"{KUBEADM}/status.py", "contract/external.py"),
         (
             FIELDS,
             SCHEMAS,

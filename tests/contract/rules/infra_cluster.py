@@ -76,7 +76,7 @@ ROWS: Final = [
     Row(
         ("initialization", "initialized-taken"),
         (25, 26, 27),
-        (VIEW, PHASE, "contract/definitions.py"),
+        (VIEW, PHASE, "contract/external.py"),
         (
             FIELDS,
             SCHEMAS,

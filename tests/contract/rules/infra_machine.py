@@ -42,7 +42,7 @@ ROWS: Final = [
     Row(
         ("provider-id", "provider-id-value"),
         (203, 207),
-        (VIEW, "contract/definitions.py", SDK),
+        (VIEW, "contract/external.py", SDK),
         (FIELDS, SCHEMAS, BROKEN_MACHINES, SDK_MACHINES),
     ),
     Row(
@@ -89,7 +89,7 @@ ROWS: Final = [
     Row(
         ("initialization",),
         (283,),
-        (VIEW, "contract/definitions.py"),
+        (VIEW, "contract/external.py"),
         (FIELDS, SCHEMAS, LIVES, RELEASED),
     ),
     Row(

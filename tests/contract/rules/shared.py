@@ -42,7 +42,7 @@ def scope(lines: Sequence[int]) -> Row:
     return Row(
         ("scope",),
         lines,
-        ("contract/definitions.py",),
+        ("contract/external.py",),
         ("contract/test_resolve.py::test_resources_are_namespaced", DEFINITIONS),
     )
 

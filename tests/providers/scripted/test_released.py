@@ -21,7 +21,7 @@ from kapy.contract import (
     View,
     resolve,
 )
-from kapy.contract.definitions import check_definition
+from kapy.contract.external import check_definition
 from kapy.contract.infra_machine_pool import InfraMachinePool
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind

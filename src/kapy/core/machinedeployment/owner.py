@@ -6,7 +6,7 @@ from kapy.api.names import Label
 from kapy.contract.errors import ContractError
 from kapy.contract.observed import Absent, Unreadable
 from kapy.contract.ownership import ensure_owner
-from kapy.contract.template_owner import owned_template
+from kapy.contract.templates import owned_template
 from kapy.core.machinedeployment.scope import MachineDeploymentScope
 from kapy.engine.result import DONE, Result
 from kapy.kube.meta import owner_reference

@@ -6,8 +6,7 @@ from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.names import CLUSTER_GROUP, Label
 from kapy.contract.observed import Absent, Unreadable
 from kapy.contract.ownership import ensure_owner
-from kapy.contract.template_owner import owned_template
-from kapy.contract.templates import SUFFIX
+from kapy.contract.templates import SUFFIX, owned_template
 from kapy.core.machineset.scope import MachineSetScope
 from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 from kapy.contract.bootstrap import BootstrapConfig
 from kapy.contract.control_plane import ControlPlane
-from kapy.contract.fields import Field, Version, View, fields_of
+from kapy.contract.fields import Field, FieldRule, Types, Version, View, fields_of
 from kapy.contract.infra_cluster import InfraCluster
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.infra_machine_pool import InfraMachinePool
-from kapy.contract.rule import FieldRule, Types
 from kapy.testing.conformance.checks import (
     classes,
     components,

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from kapy.contract.fields import Version
-from kapy.contract.rule import Types
+from kapy.contract.fields import Types, Version
 from kapy.kube.nested import value_at
 from kapy.testing.conformance.checks.check import CannotTell, Check, fault
 from kapy.testing.conformance.checks.definitions import Subjects

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kapy.contract.rule import Level
+from kapy.contract.fields import Level
 from kapy.testing.conformance.rules import (
     bootstrap_config,
     clusterctl,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kapy.contract.bootstrap import BootstrapConfig
-from kapy.contract.rule import Level
+from kapy.contract.fields import Level
 from kapy.testing.conformance.rules import guarantees, shared
 from kapy.testing.conformance.rules.rule import CheckMethod, Document, Rows
 

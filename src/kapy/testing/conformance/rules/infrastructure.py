@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from kapy.contract.fields import Level
 from kapy.contract.infra_cluster import InfraCluster
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.infra_machine_pool import InfraMachinePool
-from kapy.contract.rule import Level
 from kapy.testing.conformance.rules import guarantees, shared
 from kapy.testing.conformance.rules.rule import CheckMethod, Document, Rows
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from kapy.contract.fields import Field
-from kapy.contract.rule import Level
+from kapy.contract.fields import Field, Level
 
 _BOOK: Final = "https://cluster-api.sigs.k8s.io/developer/providers/contracts"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kapy.contract.rule import Level
+from kapy.contract.fields import Level
 from kapy.testing.conformance.rules.rule import CheckMethod, Rows, Rule
 
 CLASSES = "the provider's kinds are used in ClusterClasses"
