@@ -37,7 +37,7 @@ from kapy.providers.kubeadm.controlplane.remediation_attempts import BadAttempt,
 from kapy.remote.nodes import provider_id_of
 from kapy.topology.patches.errors import NoValue
 from kapy.topology.patches.inline import value_of
-from kapy.topology.patches.templates import render_value, template_data
+from kapy.topology.patches.rendering import render_value, template_data
 from tests.fuzz.bodies import NoInput, document_of, jsonified
 from tests.fuzz.harness import Harness
 from tests.fuzz.of_formats import loop

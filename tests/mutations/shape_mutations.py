@@ -42,7 +42,7 @@ HOOKS: Final = (
     ),
     Mutation(
         "workers are upgraded although a hook holds them up",
-        "topology/desired/workers_version.py",
+        "topology/desired/workers.py",
         "is_held = inputs.calls.is_blocked_by(*_WORKER_HOLD_HOOKS)",
         "is_held = False",
         UNDISTURBED,

@@ -16,7 +16,7 @@ from kapy.kube.sprig import functions
 from kapy.kube.template_work import FULL, Work
 from kapy.topology.patches.errors import MissingValue, NoValue
 from kapy.topology.patches.inline import value_of
-from kapy.topology.patches.templates import render_value, template_data
+from kapy.topology.patches.rendering import render_value, template_data
 from tests.oracle.topic import Check, Record, Result, compared, replayed, result_of
 
 

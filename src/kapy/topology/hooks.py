@@ -1,7 +1,8 @@
 """The lifecycle hooks of a managed cluster, and their possible responses.
 
 Programs with runtime extensions implement `LifecycleHooks`. `kapy.topology.hook_calls` decides when
-each hook is called and what a blocking response stops.
+each hook is called and what a blocking response stops. `registered_handlers` tells what an
+ExtensionConfig offers to them.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from kapy.api.cluster import Cluster, ClusterStatus
 from kapy.api.names import Annotation
+from kapy.kube import Document
 from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
 from kapy.kube.errors import KapyError
 
@@ -136,3 +138,14 @@ def hook_view(cluster: Cluster) -> Cluster:
         },
     )
     return msgspec.structs.replace(cluster, metadata=metadata, status=ClusterStatus())
+
+
+def registered_handlers(config: Document | None) -> Any:
+    """Return the spec and handlers of an ExtensionConfig; None if it is deleted or being deleted.
+
+    When this value changes, callers that wait for an extension, or that used its answer, must
+    reconcile again.
+    """
+    if config is None or config["metadata"].get("deletionTimestamp"):
+        return None
+    return config["spec"], (config.get("status") or {}).get("handlers")

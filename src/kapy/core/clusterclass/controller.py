@@ -16,7 +16,7 @@ from kapy.engine.controller import Controller, own_key
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.topology.discovery import VariableDiscovery
-from kapy.topology.extension_handlers import registered_handlers
+from kapy.topology.hooks import registered_handlers
 
 
 def add_to(runtime: Runtime, *, discovery: VariableDiscovery | None = None) -> Controller:

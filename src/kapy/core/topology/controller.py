@@ -27,9 +27,8 @@ from kapy.engine.runtime import Runtime
 from kapy.engine.ssa_cache import SSACache
 from kapy.kube import Document, Key
 from kapy.kube.names import GroupKind
-from kapy.topology.extension_handlers import registered_handlers
 from kapy.topology.hook_cache import HookCache
-from kapy.topology.hooks import LifecycleHooks
+from kapy.topology.hooks import LifecycleHooks, registered_handlers
 
 NAME: Final = "topology/cluster"
 

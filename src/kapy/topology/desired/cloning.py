@@ -1,11 +1,12 @@
-"""Objects and templates of one cluster, cloned from the templates of its class."""
+"""Objects and templates of one cluster, cloned from the templates of its class; their metadata."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from kapy.api.cluster import Cluster
-from kapy.api.embedded import ContractVersionedObjectReference
+from kapy.api.embedded import ContractVersionedObjectReference, TemplateMeta
 from kapy.api.names import Annotation, Label
 from kapy.contract.templates import clone_template
 from kapy.kube import Document
@@ -92,4 +93,37 @@ def reference_to(document: Document) -> ContractVersionedObjectReference:
         api_group=split_api_version(document["apiVersion"])[0],
         kind=document["kind"],
         name=document["metadata"]["name"],
+    )
+
+
+_UPGRADE_ORDER_ANNOTATIONS: Final = (
+    Annotation.TOPOLOGY_DEFER_UPGRADE,
+    Annotation.TOPOLOGY_HOLD_UPGRADE_SEQUENCE,
+)
+
+
+def merge_metadata(topology: TemplateMeta, of_class: TemplateMeta) -> TemplateMeta:
+    """Return the metadata of class and topology merged; the topology wins."""
+    return TemplateMeta(
+        labels={**of_class.labels, **topology.labels},
+        annotations={**of_class.annotations, **topology.annotations},
+    )
+
+
+def workers_metadata(
+    topology: TemplateMeta, of_class: TemplateMeta, identity: dict[str, str]
+) -> TemplateMeta:
+    """Return the metadata of a worker group and its machines. identity: the labels that select
+    them.
+
+    Annotations that defer or hold the group's upgrade are not copied to its machines.
+    """
+    meta = merge_metadata(topology, of_class)
+    return TemplateMeta(
+        labels={**meta.labels, **identity},
+        annotations={
+            key: value
+            for key, value in meta.annotations.items()
+            if key not in _UPGRADE_ORDER_ANNOTATIONS
+        },
     )

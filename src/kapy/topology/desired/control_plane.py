@@ -20,9 +20,14 @@ from kapy.kube.duration import text as duration
 from kapy.kube.model import Model, encode
 from kapy.kube.names import split_api_version
 from kapy.kube.nested import Changes, value_at, with_values
-from kapy.topology.desired.cloning import object_of, reference_to, template_of, with_shim
+from kapy.topology.desired.cloning import (
+    merge_metadata,
+    object_of,
+    reference_to,
+    template_of,
+    with_shim,
+)
 from kapy.topology.desired.inputs import Inputs
-from kapy.topology.desired.metadata import merge_metadata
 from kapy.topology.errors import name_failed_step
 from kapy.topology.hooks import Hook
 from kapy.topology.names import CLUSTER_NAMES, class_name, control_plane_prefix, prefixed_name

@@ -17,18 +17,17 @@ from kapy.api.names import Label
 from kapy.kube import Document
 from kapy.kube.meta import ObjectMeta
 from kapy.kube.model import copy_model
-from kapy.topology.desired.cloning import template_of
+from kapy.topology.desired.cloning import template_of, workers_metadata
 from kapy.topology.desired.health_checks import machine_health_check
 from kapy.topology.desired.inputs import Inputs
-from kapy.topology.desired.machines import (
+from kapy.topology.desired.workers import (
     class_of,
     group_name,
     identity,
     machine_template,
     part_name,
+    workers_version,
 )
-from kapy.topology.desired.metadata import workers_metadata
-from kapy.topology.desired.workers_version import workers_version
 from kapy.topology.errors import name_failed_step
 from kapy.topology.state import MachineDeploymentState
 

@@ -8,17 +8,16 @@ from kapy.api.machine_pool import MachinePool, MachinePoolSpec
 from kapy.api.names import Label
 from kapy.kube import Document
 from kapy.kube.meta import ObjectMeta, owner_reference
-from kapy.topology.desired.cloning import object_of
+from kapy.topology.desired.cloning import object_of, workers_metadata
 from kapy.topology.desired.inputs import Inputs
-from kapy.topology.desired.machines import (
+from kapy.topology.desired.workers import (
     class_of,
     group_name,
     identity,
     machine_template,
     part_name,
+    workers_version,
 )
-from kapy.topology.desired.metadata import workers_metadata
-from kapy.topology.desired.workers_version import workers_version
 from kapy.topology.errors import name_failed_step
 from kapy.topology.state import MachinePoolState
 

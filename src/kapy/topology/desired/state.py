@@ -20,7 +20,7 @@ from kapy.topology.hooks import Hook
 from kapy.topology.names import CLUSTER_NAMES, class_name
 from kapy.topology.patches import Cause, ExternalPatches, apply_patches
 from kapy.topology.state import ClusterState, ControlPlaneState
-from kapy.topology.upgrade_sequence import plan_upgrade
+from kapy.topology.upgrade_plan import plan_upgrade
 from kapy.topology.upgrade_tracker import UpgradeTracker
 
 

@@ -16,8 +16,7 @@ from kapy.api.validation.cluster_class_variables import BUILTIN
 from kapy.kube import Document
 from kapy.topology.builtins import merge
 from kapy.topology.patches.errors import NoValue
-from kapy.topology.patches.rendering import Outcome, RenderFailure, Rendering
-from kapy.topology.patches.templates import template_data
+from kapy.topology.patches.rendering import Outcome, RenderFailure, Rendering, template_data
 
 
 @dataclass(frozen=True, slots=True)
