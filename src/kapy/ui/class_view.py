@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from kapy.api.validation.patch_selectors import is_class_named
+from kapy.api.validation.cluster_class_patches import is_class_named
 from kapy.kube import Document
 from kapy.kube.yaml import dump
 from kapy.ui.documents import part, text_at, worker_groups

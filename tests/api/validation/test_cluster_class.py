@@ -11,9 +11,8 @@ from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.features import FeatureGates
 from kapy.api.validation import validate
-from kapy.api.validation.class_in_use import in_use_errors
-from kapy.api.validation.class_use import class_use_errors
-from kapy.api.validation.topology_change import version_change_errors
+from kapy.api.validation.class_use import class_use_errors, in_use_errors
+from kapy.api.validation.cluster import version_change_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError
 from kapy.kube.meta import read

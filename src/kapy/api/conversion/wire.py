@@ -3,7 +3,7 @@
 Go decodes what it knows of an object and writes it again with its own rules about what is left
 out: absent and zero are the same for most fields, and a field without `omitempty` is written even
 when it is zero. Converted objects must agree with that, so both ends of a conversion pass through
-`normalize`.
+`normalize`. Null is an absent member, and the zero of its type where a list or map has one.
 
 The rules follow from the Structs. A field with a default is left out while it has that default;
 `X | None` is a pointer, and keeps a zero. In a Struct with `ZEROS = True` (the older versions, and
@@ -37,7 +37,6 @@ from typing import (
 import msgspec
 from msgspec import NODEFAULT
 
-from kapy.api.conversion.nulls import without_nulls
 from kapy.kube import Document
 from kapy.kube.duration import canonical as duration
 from kapy.kube.model import Model, bare_type, model_in, struct_fields
@@ -89,7 +88,7 @@ def normalize(document: Document, kind: type[Model]) -> Document:
         model = msgspec.convert(document, shape)
     except msgspec.ValidationError:
         # Nulls are rare and searching for them is slow, so they are removed only after an error.
-        model = msgspec.convert(without_nulls(document, shape), shape)
+        model = msgspec.convert(_without_nulls(document, shape), shape)
     return _to_document(model)
 
 
@@ -307,3 +306,27 @@ def _shape_hint(hint: Any, within: type[Model]) -> Any:
     if hint is within:
         return _ITSELF
     return shape_of(hint) if _is_part(hint) else hint
+
+
+def _without_nulls(node: Any, hint: Any) -> Any:
+    """Return a copy of decoded JSON without its nulls. hint: the type that it is decoded to."""
+    hint = bare_type(hint)
+    if isinstance(node, dict) and _is_part(hint):
+        types = {field.encode_name: field.type for field in struct_fields(hint)}
+        return {
+            key: _without_nulls(value, types[key])
+            for key, value in node.items()
+            if value is not None and key in types
+        }
+    inner = (get_args(hint) or (Any,))[-1]
+    if isinstance(node, dict) and get_origin(hint) is dict:
+        return {key: _item(value, inner) for key, value in node.items()}
+    if isinstance(node, list) and get_origin(hint) is list:
+        return [_item(value, inner) for value in node]
+    return node
+
+
+def _item(value: Any, hint: Any) -> Any:
+    if value is not None:
+        return _without_nulls(value, hint)
+    return {} if _is_part(hint) else _ZEROS.get(bare_type(hint))

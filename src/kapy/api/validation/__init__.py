@@ -56,10 +56,10 @@ from kapy.api.validation.kubeadm_control_plane import (
 )
 from kapy.api.validation.machine_drain_rule import machine_drain_rule_errors
 from kapy.api.validation.machine_health_check import machine_health_check_errors
-from kapy.api.validation.machine_pool import machine_pool_errors
 from kapy.api.validation.machines import (
     machine_deployment_errors,
     machine_errors,
+    machine_pool_errors,
     machine_set_errors,
 )
 from kapy.kube import Document

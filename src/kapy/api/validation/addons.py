@@ -7,7 +7,7 @@ from typing import Final
 from kapy.api.cluster_resource_set import ClusterResourceSet
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.api.features import FeatureGates
-from kapy.api.validation.selectors import format_selector, parse_selector
+from kapy.api.validation.metadata import format_selector, parse_selector
 from kapy.kube.field_errors import FieldError, invalid
 
 _SELECTOR: Final = "spec.clusterSelector"

@@ -1,4 +1,4 @@
-"""Validation of a Cluster against its ClusterClass.
+"""Validation of a Cluster against its ClusterClass, and of changes of a class that is in use.
 
 Variables are validated when they are defaulted, with the definitions in the class's status.
 """
@@ -19,9 +19,13 @@ from kapy.api.health_check import (
     WorkerHealthCheck,
     WorkerTopologyHealthCheck,
 )
-from kapy.api.validation.cluster_topology import AUTOSCALER, autoscaled_replicas_error
+from kapy.api.validation.cluster import (
+    AUTOSCALER,
+    autoscaled_replicas_error,
+    own_autoscaler_errors,
+)
+from kapy.api.validation.machine_fields import int_or_percent_errors
 from kapy.api.validation.machine_health_check import health_check_errors
-from kapy.api.validation.rollout import int_or_percent_errors
 from kapy.kube import Key
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 from kapy.kube.model import encode
@@ -91,7 +95,7 @@ def _worker_errors(
         names.add(worker.name)
 
 
-def is_checked(
+def _is_checked(
     check: ControlPlaneTopologyHealthCheck
     | WorkerTopologyHealthCheck
     | ControlPlaneHealthCheck
@@ -106,7 +110,7 @@ def _control_plane_check_errors(
 ) -> Iterator[FieldError]:
     check, path = topology.control_plane.health_check, f"{_PATH}.controlPlane.healthCheck"
     control_plane = cluster_class.spec.control_plane
-    if is_checked(check):
+    if _is_checked(check):
         if control_plane.machine_infrastructure is None:
             problem = (
                 "can be only set if spec.controlPlane.machineInfrastructure is set in ClusterClass"
@@ -121,7 +125,7 @@ def _worker_check_errors(
 ) -> Iterator[FieldError]:
     for worker in workers:
         path = f"{_WORKERS}.machineDeployments[{worker.name}].healthCheck"
-        if is_checked(worker.health_check):
+        if _is_checked(worker.health_check):
             remediation = worker.health_check.remediation
             yield from health_check_errors(worker.health_check.checks, remediation.trigger_if, path)
             in_flight = remediation.max_in_flight
@@ -135,7 +139,7 @@ def _enabled_errors(
     of_class: ControlPlaneHealthCheck | WorkerHealthCheck,
     path: str,
 ) -> Iterator[FieldError]:
-    if check.enabled and not is_checked(check) and not is_checked(of_class):
+    if check.enabled and not _is_checked(check) and not _is_checked(of_class):
         problem = (
             "cannot be set to true as healthCheck definition is not available in the Cluster "
             "topology or the ClusterClass"
@@ -159,3 +163,106 @@ def autoscaler_errors(
                 "autoscaler annotations"
             )
             yield autoscaled_replicas_error(cluster, part, when)
+
+
+_CLASS_WORKERS: Final = "spec.workers"
+_UNCHECKED: Final = "healthCheck cannot be deleted because it is used by Cluster(s)"
+
+
+def in_use_errors(
+    old: ClusterClass, new: ClusterClass, clusters: Sequence[Cluster]
+) -> list[FieldError]:
+    """Return the errors of a change to a class in use. clusters: those that use it."""
+    used = [
+        (cluster, cluster.spec.topology)
+        for cluster in clusters
+        if cluster.spec.topology is not None
+    ]
+    return [
+        *_used_version_errors(new, used),
+        *_removed_errors(old, new, used),
+        *_health_check_errors(old, new, used),
+        *_autoscaler_errors(new, used),
+    ]
+
+
+_Used = Sequence[tuple[Cluster, Topology]]
+
+
+def _used_version_errors(new: ClusterClass, used: _Used) -> Iterator[FieldError]:
+    versions = new.spec.kubernetes_versions
+    for cluster, topology in used:
+        if versions and topology.version not in versions:
+            problem = (
+                f"Kubernetes Version {topology.version} is used by Cluster "
+                f'"{cluster.metadata.name}" but not set in ClusterClass'
+            )
+            yield forbidden("spec.kubernetesVersions", problem)
+
+
+def _removed_errors(old: ClusterClass, new: ClusterClass, used: _Used) -> Iterator[FieldError]:
+    before, after = old.spec.workers, new.spec.workers
+    for kind, field, removed, parts in (
+        (
+            "MachineDeployment",
+            "machineDeployments",
+            {deployment.class_ for deployment in before.machine_deployments}
+            - {deployment.class_ for deployment in after.machine_deployments},
+            [(item, part) for item, top in used for part in top.workers.machine_deployments],
+        ),
+        (
+            "MachinePool",
+            "machinePools",
+            {pool.class_ for pool in before.machine_pools}
+            - {pool.class_ for pool in after.machine_pools},
+            [(item, part) for item, top in used for part in top.workers.machine_pools],
+        ),
+    ):
+        for cluster, part in parts:
+            if part.class_ in removed:
+                problem = (
+                    f'{kind}Class "{part.class_}" cannot be deleted because it is used by Cluster '
+                    f'"{cluster.metadata.name}"'
+                )
+                yield forbidden(f"{_CLASS_WORKERS}.{field}", problem)
+
+
+def _health_check_errors(old: ClusterClass, new: ClusterClass, used: _Used) -> Iterator[FieldError]:
+    """Yield errors for removed health checks that Clusters enable without defining their own."""
+    if _is_checked(old.spec.control_plane.health_check) and not _is_checked(
+        new.spec.control_plane.health_check
+    ):
+        names = [
+            cluster.metadata.name
+            for cluster, topology in used
+            if topology.control_plane.health_check.enabled
+            and not _is_checked(topology.control_plane.health_check)
+        ]
+        if names:
+            yield forbidden("spec.controlPlane.healthCheck", f'{_UNCHECKED} "{",".join(names)}"')
+    checked = {
+        item.class_
+        for item in old.spec.workers.machine_deployments
+        if _is_checked(item.health_check)
+    }
+    for deployment in new.spec.workers.machine_deployments:
+        if deployment.class_ in checked and not _is_checked(deployment.health_check):
+            names = [
+                cluster.metadata.name
+                for cluster, topology in used
+                if any(
+                    part.class_ == deployment.class_
+                    and part.health_check.enabled
+                    and not _is_checked(part.health_check)
+                    for part in topology.workers.machine_deployments
+                )
+            ]
+            if names:
+                where = f"{_CLASS_WORKERS}.machineDeployments[{deployment.class_}].healthCheck"
+                yield forbidden(where, f'{_UNCHECKED} "{",".join(names)}"')
+
+
+def _autoscaler_errors(new: ClusterClass, used: _Used) -> Iterator[FieldError]:
+    for cluster, topology in used:
+        yield from own_autoscaler_errors(cluster, topology)
+        yield from autoscaler_errors(cluster, topology, new)

@@ -9,14 +9,17 @@ from kapy.api.cluster_class import ClusterClass
 from kapy.api.cluster_class_template import ClusterClassTemplateReference
 from kapy.api.cluster_class_workers import MachineDeploymentClass, MachinePoolClass
 from kapy.api.features import FeatureGates
+from kapy.api.validation.cluster import NO_VERSION
 from kapy.api.validation.cluster_class_patches import patch_errors
 from kapy.api.validation.cluster_class_variables import variable_errors
-from kapy.api.validation.cluster_topology import NO_VERSION
 from kapy.api.validation.features import closed_gate_error
+from kapy.api.validation.machine_fields import (
+    int_or_percent_errors,
+    rolling_update_errors,
+    taint_errors,
+)
 from kapy.api.validation.machine_health_check import health_check_errors
 from kapy.api.validation.metadata import class_naming_errors, template_metadata_errors
-from kapy.api.validation.rollout import int_or_percent_errors, rolling_update_errors
-from kapy.api.validation.taints import taint_errors
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 from kapy.kube.model import encode
 from kapy.kube.names import split_api_version

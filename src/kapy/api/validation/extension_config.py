@@ -9,7 +9,7 @@ from kapy.api.extension_config import ClientConfig, ExtensionConfig, ServiceRefe
 from kapy.api.features import FeatureGates
 from kapy.api.names import Annotation
 from kapy.api.validation.features import closed_gate_error
-from kapy.api.validation.selectors import selector_errors
+from kapy.api.validation.metadata import selector_errors
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 from kapy.kube.qualified_names import dns_1035_label_errors, dns_label_errors
 from kapy.kube.urls import request_uri

@@ -20,9 +20,8 @@ from kapy.api.kubeadm_control_plane import (
 from kapy.api.kubeadm_control_plane_rollout import KubeadmControlPlaneRolloutSpec
 from kapy.api.names import Annotation
 from kapy.api.validation.kubeadm_config import config_spec_errors, timeout_errors
+from kapy.api.validation.machine_fields import taint_errors, version_errors
 from kapy.api.validation.metadata import naming_errors, template_metadata_errors
-from kapy.api.validation.taints import taint_errors
-from kapy.api.validation.versions import migration_problem, version_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 from kapy.kube.int_or_percent import int_value
@@ -98,6 +97,14 @@ _ALLOWED: Final = frozenset(
         "spec.rollout",
     )
 )
+
+_COREDNS_VERSIONS: Final = """
+1.1.3 1.1.4 1.2.0 1.2.1 1.2.2 1.2.3 1.2.4 1.2.5 1.2.6 1.3.0 1.3.1 1.4.0 1.5.0 1.5.1 1.5.2 1.6.0
+1.6.1 1.6.2 1.6.3 1.6.4 1.6.5 1.6.6 1.6.7 1.6.9 1.7.0 1.7.1 1.8.0 1.8.3 1.8.4 1.8.5 1.8.6 1.8.7
+1.9.0 1.9.1 1.9.2 1.9.3 1.9.4 1.10.0 1.10.1 1.11.0 1.11.1 1.11.3 1.11.4 1.12.0 1.12.1 1.12.2
+1.12.3 1.12.4 1.13.0 1.13.1 1.13.2 1.14.0 1.14.1 1.14.2 1.14.3 1.14.4 1.14.6
+"""
+"""Every release of CoreDNS whose configuration is known, oldest first."""
 
 
 def forbidden_changes(old: KubeadmControlPlane, new: KubeadmControlPlane) -> list[FieldError]:
@@ -316,8 +323,21 @@ def _coredns_errors(old: KubeadmControlPlane, new: KubeadmControlPlane) -> list[
     same = compare(after, before, pre_releases=False) == 0
     if same or Annotation.SKIP_COREDNS in new.metadata.annotations:
         return []
-    reason = migration_problem(str(before.core), str(after.core))
+    reason = _migration_problem(str(before.core), str(after.core))
     if not reason:
         return []
     problem = f"cannot migrate CoreDNS up to '{after}' from '{before}': {reason}"
     return [forbidden(_DNS_TAG, problem)]
+
+
+def _migration_problem(before: str, after: str) -> str:
+    """Return why CoreDNS cannot be upgraded from one version to another, "" if it can.
+
+    Its configuration must be migrated step by step (`github.com/coredns/corefile-migration`).
+    """
+    versions = _COREDNS_VERSIONS.split()
+    if before not in versions:
+        return f"start version '{before}' not supported"
+    if after not in versions[versions.index(before) :]:
+        return f"cannot migrate up to '{after}' from '{before}'"
+    return ""

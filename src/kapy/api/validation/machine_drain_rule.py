@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kapy.api.features import FeatureGates
 from kapy.api.machine_drain_rule import MachineDrainRule
-from kapy.api.validation.selectors import selector_errors
+from kapy.api.validation.metadata import selector_errors
 from kapy.kube.field_errors import FieldError, invalid
 
 

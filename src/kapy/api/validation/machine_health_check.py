@@ -8,8 +8,8 @@ from kapy.api.features import FeatureGates
 from kapy.api.health_check import HealthChecks, RemediationTrigger
 from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.names import Label
-from kapy.api.validation.rollout import int_or_percent_errors
-from kapy.api.validation.selectors import format_selector, parse_selector
+from kapy.api.validation.machine_fields import int_or_percent_errors
+from kapy.api.validation.metadata import format_selector, parse_selector
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 
 LEAST_STARTUP_SECONDS: Final = 30

@@ -1,4 +1,4 @@
-"""Validation of Machines, MachineSets and MachineDeployments."""
+"""Validation of Machines, MachineSets, MachineDeployments and MachinePools."""
 
 from __future__ import annotations
 
@@ -9,17 +9,24 @@ from kapy.api.embedded import LabelSelector
 from kapy.api.features import FeatureGates
 from kapy.api.machine import Bootstrap, Machine, MachineTemplateSpec
 from kapy.api.machine_deployment import MachineDeployment
+from kapy.api.machine_pool import MachinePool
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation, Label
+from kapy.api.validation.features import closed_gate_error
+from kapy.api.validation.machine_fields import (
+    TAINTS_CLOSED,
+    int_or_percent_errors,
+    rolling_update_errors,
+    taint_errors,
+    version_errors,
+    worker_taint_errors,
+)
 from kapy.api.validation.metadata import (
     name_as_label_errors,
     naming_errors,
+    parse_selector,
     template_metadata_errors,
 )
-from kapy.api.validation.rollout import int_or_percent_errors, rolling_update_errors
-from kapy.api.validation.selectors import parse_selector
-from kapy.api.validation.taints import taint_errors, worker_taint_errors
-from kapy.api.validation.versions import version_errors
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 from kapy.kube.meta import Object
 
@@ -36,7 +43,7 @@ _TEMPLATE: Final = "spec.template.spec"
 def machine_errors(machine: Machine, old: Machine | None, gates: FeatureGates) -> list[FieldError]:
     """Return the validation errors of a Machine."""
     spec = machine.spec
-    errors = [] if _of_machine_pool(machine) else bootstrap_errors(spec.bootstrap, "spec")
+    errors = [] if _of_machine_pool(machine) else _bootstrap_errors(spec.bootstrap, "spec")
     if old is not None and old.spec.cluster_name != spec.cluster_name:
         errors.append(forbidden("spec.clusterName", "field is immutable"))
     if spec.version:
@@ -51,10 +58,10 @@ def machine_set_errors(
 ) -> list[FieldError]:
     """Return the validation errors of a MachineSet."""
     spec = machine_set.spec
-    errors = bootstrap_errors(spec.template.spec.bootstrap, _TEMPLATE)
+    errors = _bootstrap_errors(spec.template.spec.bootstrap, _TEMPLATE)
     errors += _selector_errors(spec.selector, spec.template, names_value=True)
     errors += _preflight_errors(machine_set, gates)
-    errors += cluster_name_errors(
+    errors += _cluster_name_errors(
         spec.cluster_name, spec.template, old.spec.cluster_name if old is not None else None
     )
     errors += _template_errors(spec.template, gates)
@@ -68,10 +75,10 @@ def machine_deployment_errors(
     """Return the validation errors of a MachineDeployment."""
     spec = deployment.spec
     errors = name_as_label_errors(deployment.metadata.name, ": ")
-    errors += bootstrap_errors(spec.template.spec.bootstrap, _TEMPLATE)
+    errors += _bootstrap_errors(spec.template.spec.bootstrap, _TEMPLATE)
     errors += _selector_errors(spec.selector, spec.template, names_value=False)
     errors += _preflight_errors(deployment, gates)
-    errors += cluster_name_errors(
+    errors += _cluster_name_errors(
         spec.cluster_name, spec.template, old.spec.cluster_name if old is not None else None
     )
     errors += _rollout_errors(deployment)
@@ -93,7 +100,7 @@ def _of_machine_pool(machine: Machine) -> bool:
     )
 
 
-def bootstrap_errors(bootstrap: Bootstrap, path: str) -> list[FieldError]:
+def _bootstrap_errors(bootstrap: Bootstrap, path: str) -> list[FieldError]:
     """Return an error if the bootstrap has neither a Secret nor a reference. An empty reference
     counts as none.
     """
@@ -135,7 +142,7 @@ def _preflight_errors(obj: Object, gates: FeatureGates) -> list[FieldError]:
     return [invalid(where, unknown, f"skipped preflight check(s) must be among: [{checks}]")]
 
 
-def cluster_name_errors(
+def _cluster_name_errors(
     name: str, template: MachineTemplateSpec, old: str | None
 ) -> list[FieldError]:
     errors = []
@@ -162,3 +169,28 @@ def _rollout_errors(deployment: MachineDeployment) -> list[FieldError]:
     if strategy is None:
         return []
     return rolling_update_errors(strategy.rolling_update, "spec.rollout.strategy.rollingUpdate")
+
+
+def machine_pool_errors(
+    pool: MachinePool, old: MachinePool | None, gates: FeatureGates
+) -> list[FieldError]:
+    """Return the validation errors of a MachinePool."""
+    if not gates.machine_pool:
+        return [closed_gate_error("MachinePool")]
+    template = pool.spec.template
+    before = old.spec.cluster_name if old is not None else None
+    errors = _bootstrap_errors(template.spec.bootstrap, _TEMPLATE)
+    errors += _cluster_name_errors(pool.spec.cluster_name, template, before)
+    if template.spec.version:
+        errors += version_errors(template.spec.version, f"{_TEMPLATE}.version")
+    if template.spec.taints:
+        errors += _taint_errors(gates)
+    return errors + template_metadata_errors(template.metadata, "spec.template.metadata")
+
+
+def _taint_errors(gates: FeatureGates) -> list[FieldError]:
+    path = "spec.taints"
+    errors = [forbidden(path, "taints feature for MachinePools is not yet implemented")]
+    if not gates.machine_taint_propagation:
+        errors.append(forbidden(path, TAINTS_CLOSED))
+    return errors

@@ -1,19 +1,22 @@
-"""Labels, annotations, names and templates of names."""
+"""Labels, annotations, names, templates of names, and selectors of labels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
+from kapy.api import embedded
 from kapy.api.embedded import TemplateMeta
 from kapy.api.naming import RANDOM, BadNameTemplate, generate_name
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, invalid
+from kapy.kube.field_errors import FieldError, FixedText, invalid
+from kapy.kube.model import encode
 from kapy.kube.qualified_names import (
     dns_subdomain_errors,
     label_value_errors,
     qualified_name_errors,
 )
+from kapy.kube.selectors import InvalidSelector, LabelSelector, selector_of
 
 LARGEST_ANNOTATIONS: Final = 256 * 1024
 """The maximum total size of all annotations of one object in bytes."""
@@ -101,3 +104,23 @@ def class_naming_errors(
 
 def _names(parts: Document) -> dict[str, Any]:
     return {"cluster": {"name": "cluster"}, **parts}
+
+
+def parse_selector(
+    selector: embedded.LabelSelector, path: str
+) -> tuple[LabelSelector | None, list[FieldError]]:
+    """Parse a selector; return None and its errors if it is invalid."""
+    try:
+        return selector_of(encode(selector)), []
+    except InvalidSelector as error:
+        return None, [invalid(path, format_selector(selector), str(error))]
+
+
+def format_selector(selector: embedded.LabelSelector) -> FixedText:
+    """Format a selector for an error."""
+    return FixedText.of(encode(selector))
+
+
+def selector_errors(selector: embedded.LabelSelector | None, path: str) -> list[FieldError]:
+    """Return the errors of a selector; none if there is no selector."""
+    return [] if selector is None else parse_selector(selector, path)[1]

@@ -10,14 +10,14 @@ from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.names import Annotation
 from kapy.api.validation.class_use import class_key, class_use_errors
-from kapy.api.validation.cluster_class import compatibility_errors
-from kapy.api.validation.topology_change import (
+from kapy.api.validation.cluster import (
     CLASS,
     UNCHECKED,
     changes_version,
     new_topology_errors,
     version_change_errors,
 )
+from kapy.api.validation.cluster_class import compatibility_errors
 from kapy.client.client import Client
 from kapy.core.cluster.upgrade import pending_upgrades
 from kapy.kube import Document, Key

@@ -6,8 +6,7 @@ from typing import Final
 
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
-from kapy.api.validation.class_in_use import in_use_errors
-from kapy.api.validation.class_use import class_key
+from kapy.api.validation.class_use import class_key, in_use_errors
 from kapy.client.client import Client
 from kapy.kube import Key
 from kapy.kube.field_errors import FieldError

@@ -20,7 +20,7 @@ from kapy.api.cluster_class_patches import (
     PatchDefinition,
     PatchSelector,
 )
-from kapy.api.validation.patch_selectors import is_class_named
+from kapy.api.validation.cluster_class_patches import is_class_named
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.fields import Version
 from kapy.kube.digits import parse_digits, parse_integer
