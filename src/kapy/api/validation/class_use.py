@@ -59,7 +59,7 @@ def class_use_errors(
         *_worker_errors(workers.machine_pools, pools, "MachinePool", cluster_class),
         *_control_plane_check_errors(topology, cluster_class),
         *_worker_check_errors(workers.machine_deployments, deployments),
-        *autoscaler_errors(cluster, topology, cluster_class),
+        *_autoscaler_errors(cluster, topology, cluster_class),
     ]
 
 
@@ -147,7 +147,7 @@ def _enabled_errors(
         yield forbidden(f"{path}.enable", problem)
 
 
-def autoscaler_errors(
+def _autoscaler_errors(
     cluster: Cluster, topology: Topology, cluster_class: ClusterClass
 ) -> Iterator[FieldError]:
     """Yield errors for replicas in the Cluster if the class gives the group to an autoscaler."""
@@ -182,7 +182,7 @@ def in_use_errors(
         *_used_version_errors(new, used),
         *_removed_errors(old, new, used),
         *_health_check_errors(old, new, used),
-        *_autoscaler_errors(new, used),
+        *_used_autoscaler_errors(new, used),
     ]
 
 
@@ -262,7 +262,7 @@ def _health_check_errors(old: ClusterClass, new: ClusterClass, used: _Used) -> I
                 yield forbidden(where, f'{_UNCHECKED} "{",".join(names)}"')
 
 
-def _autoscaler_errors(new: ClusterClass, used: _Used) -> Iterator[FieldError]:
+def _used_autoscaler_errors(new: ClusterClass, used: _Used) -> Iterator[FieldError]:
     for cluster, topology in used:
         yield from own_autoscaler_errors(cluster, topology)
-        yield from autoscaler_errors(cluster, topology, new)
+        yield from _autoscaler_errors(cluster, topology, new)
