@@ -23,7 +23,7 @@ from benchmarks.load import Connection, context_of, timed
 from benchmarks.patching_extension import patch_request
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.hooks.messages.discovery import DISCOVERY
-from kapy.hooks.messages.generate_patches import GENERATE_PATCHES
+from kapy.hooks.messages.topology_mutation import GENERATE_PATCHES
 from kapy.kube import Document
 
 Row = dict[str, Any]

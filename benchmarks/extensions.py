@@ -25,7 +25,7 @@ from kapy.conditions.lookup import is_true
 from kapy.engine.options import ManagerOptions
 from kapy.hooks.caller import Caller, Subject
 from kapy.hooks.hook import GROUP
-from kapy.hooks.messages.before_cluster_create import BEFORE_CLUSTER_CREATE
+from kapy.hooks.messages.lifecycle import BEFORE_CLUSTER_CREATE
 from kapy.hooks.transport import Answer
 from kapy.kube import Document, Key
 

@@ -26,7 +26,7 @@ from kapy.clusterctl.upgrade import Target, hooks_lost_by, upgrade, upgrade_plan
 from kapy.clusterctl.upgrade.hooks import HOOK_VERSIONS, OPENAPI
 from kapy.hooks.catalog import Catalog
 from kapy.hooks.hook import Deprecation
-from kapy.hooks.messages.before_cluster_create import BEFORE_CLUSTER_CREATE
+from kapy.hooks.messages.lifecycle import BEFORE_CLUSTER_CREATE
 from kapy.kube import Document, Key
 from kapy.kube.names import CRDS, DEPLOYMENTS, SECRETS, Resource
 from tests.clusterctl.releases import (

@@ -16,8 +16,10 @@ from kapy.hooks import (
     Extension,
     UpdateMachineRequest,
 )
-from kapy.hooks.messages.can_update_machine_set import CanUpdateMachineSetRequestObjects
-from kapy.hooks.messages.update_machine import UpdateMachineRequestObjects
+from kapy.hooks.messages.in_place_update import (
+    CanUpdateMachineSetRequestObjects,
+    UpdateMachineRequestObjects,
+)
 from kapy.hooks.transport import Answer
 from kapy.kube.names import CONFIG_MAPS, NAMESPACES, SECRETS
 from kapy.testing.extension import ask

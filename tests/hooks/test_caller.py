@@ -16,14 +16,16 @@ from kapy.hooks.caller import MAX_CONCURRENT_CALLS, Caller, Subject
 from kapy.hooks.catalog import Catalog, own_catalog
 from kapy.hooks.errors import HookError
 from kapy.hooks.hook import AnyHook, Conversion, Hook
-from kapy.hooks.messages.before_cluster_create import (
+from kapy.hooks.messages.lifecycle import (
     BEFORE_CLUSTER_CREATE,
     BeforeClusterCreateRequest,
 )
-from kapy.hooks.messages.discover_variables import DISCOVER_VARIABLES
-from kapy.hooks.messages.generate_patches import GENERATE_PATCHES
 from kapy.hooks.messages.message import Response, RetryResponse
-from kapy.hooks.messages.validate_topology import VALIDATE_TOPOLOGY
+from kapy.hooks.messages.topology_mutation import (
+    DISCOVER_VARIABLES,
+    GENERATE_PATCHES,
+    VALIDATE_TOPOLOGY,
+)
 from kapy.hooks.registry import Registry
 from kapy.kube import Document, Key
 from kapy.kube.http import Reply, Request

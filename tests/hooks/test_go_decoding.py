@@ -19,7 +19,7 @@ from kapy.hooks.catalog import own_catalog
 from kapy.hooks.go_decoding import go_document
 from kapy.hooks.go_types import struct_of
 from kapy.hooks.hook import AnyHook
-from kapy.hooks.messages.before_cluster_create import BEFORE_CLUSTER_CREATE
+from kapy.hooks.messages.lifecycle import BEFORE_CLUSTER_CREATE
 from kapy.hooks.messages.message import Response
 from kapy.kube import Document
 from kapy.kube.model import Model

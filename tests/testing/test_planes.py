@@ -30,7 +30,7 @@ PROVIDER = Provider(name="cloud", kinds=(), add_to=add_to, image="registry.examp
 """,
     "gate.py": """
 from kapy.hooks.extension import Extension
-from kapy.hooks.messages.before_cluster_create import BEFORE_CLUSTER_CREATE
+from kapy.hooks.messages.lifecycle import BEFORE_CLUSTER_CREATE
 from kapy.hooks.messages.message import RetryResponse
 
 extension = Extension()

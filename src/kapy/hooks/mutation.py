@@ -21,13 +21,15 @@ import msgspec
 
 from kapy.hooks.builtins import Builtins
 from kapy.hooks.errors import HookFailed
-from kapy.hooks.messages.generate_patches import (
+from kapy.hooks.messages.topology_mutation import (
     GeneratePatchesRequest,
     GeneratePatchesResponse,
     GeneratePatchesResponseItem,
+    HolderReference,
+    TemplateItem,
+    ValidateTopologyRequest,
+    Variable,
 )
-from kapy.hooks.messages.templates import HolderReference, TemplateItem, Variable
-from kapy.hooks.messages.validate_topology import ValidateTopologyRequest
 from kapy.kube import Document
 from kapy.kube.names import split_api_version
 from kapy.kube.patch import merge_patch

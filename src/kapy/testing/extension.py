@@ -19,13 +19,13 @@ from kapy.hooks.catalog import own_catalog
 from kapy.hooks.conversions import sample
 from kapy.hooks.extension import Extension
 from kapy.hooks.hook import Hook, Req, Resp
-from kapy.hooks.messages.generate_patches import (
+from kapy.hooks.messages.in_place_update import JSON_MERGE_PATCH
+from kapy.hooks.messages.message import SUCCESS
+from kapy.hooks.messages.topology_mutation import (
     GENERATE_PATCHES,
     GeneratePatchesRequest,
     GeneratePatchesResponseItem,
 )
-from kapy.hooks.messages.message import SUCCESS
-from kapy.hooks.messages.patch import JSON_MERGE_PATCH
 from kapy.hooks.transport import Answer, NoAnswer
 from kapy.kube import Document
 from kapy.kube.patch import merge_patch, strict_json_patch

@@ -22,9 +22,9 @@ from kapy.hooks.discovery import validate_handlers
 from kapy.hooks.errors import BadDiscovery, BadMessage
 from kapy.hooks.hook import AnyHook, Hook, Resp
 from kapy.hooks.messages.discovery import DISCOVERY, DiscoveryRequest, ExtensionHandler
-from kapy.hooks.messages.generate_patches import GENERATE_PATCHES
+from kapy.hooks.messages.in_place_update import JSON_MERGE_PATCH, JSON_PATCH
 from kapy.hooks.messages.message import FAILURE, LONGEST_WAIT, SUCCESS, RetryResponse
-from kapy.hooks.messages.patch import JSON_MERGE_PATCH, JSON_PATCH
+from kapy.hooks.messages.topology_mutation import GENERATE_PATCHES
 from kapy.hooks.transport import Answer, NoAnswer
 from kapy.kube import Document
 

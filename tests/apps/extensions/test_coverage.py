@@ -13,8 +13,10 @@ from kapy.apps.extensions.coverage import (
     uncovered_by_machine_update,
 )
 from kapy.hooks.errors import HookError
-from kapy.hooks.messages.can_update_machine import CanUpdateMachineResponse
-from kapy.hooks.messages.can_update_machine_set import CanUpdateMachineSetResponse
+from kapy.hooks.messages.in_place_update import (
+    CanUpdateMachineResponse,
+    CanUpdateMachineSetResponse,
+)
 from kapy.kube import Document
 from kapy.kube.model import decode
 

@@ -18,8 +18,7 @@ from kapy.core.extensionconfig.scope import ConfigScope
 from kapy.core.extensionconfig.status import update_status
 from kapy.hooks.catalog import Catalog
 from kapy.hooks.hook import Deprecation
-from kapy.hooks.messages.before_cluster_create import BEFORE_CLUSTER_CREATE
-from kapy.hooks.messages.before_cluster_delete import BEFORE_CLUSTER_DELETE
+from kapy.hooks.messages.lifecycle import BEFORE_CLUSTER_CREATE, BEFORE_CLUSTER_DELETE
 
 GOING = Deprecation("v1beta1", "v1.15", "2026-11-30", "v1.17", "2027-11-30")
 CATALOG = Catalog([replace(BEFORE_CLUSTER_CREATE, deprecation=GOING), BEFORE_CLUSTER_DELETE])

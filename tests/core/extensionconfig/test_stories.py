@@ -18,7 +18,7 @@ from kapy.apps.settings import Settings
 from kapy.conditions import is_true, message_of
 from kapy.hooks.catalog import Catalog
 from kapy.hooks.hook import Deprecation
-from kapy.hooks.messages.before_cluster_create import BEFORE_CLUSTER_CREATE
+from kapy.hooks.messages.lifecycle import BEFORE_CLUSTER_CREATE
 from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError
 from kapy.kube.http import MERGE_PATCH, Request

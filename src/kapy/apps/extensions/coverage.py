@@ -11,9 +11,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from kapy.hooks.errors import HookError
-from kapy.hooks.messages.can_update_machine import CanUpdateMachineResponse
-from kapy.hooks.messages.can_update_machine_set import CanUpdateMachineSetResponse
-from kapy.hooks.messages.patch import JSON_MERGE_PATCH, JSON_PATCH, Patch
+from kapy.hooks.messages.in_place_update import (
+    JSON_MERGE_PATCH,
+    JSON_PATCH,
+    CanUpdateMachineResponse,
+    CanUpdateMachineSetResponse,
+    Patch,
+)
 from kapy.kube import Document
 from kapy.kube.foreign_json import BadJson, decode_json
 from kapy.kube.nested import Path, value_at

@@ -28,9 +28,11 @@ from kapy.engine.cache import Change
 from kapy.hooks.caller import Caller, Subject
 from kapy.hooks.errors import HookError
 from kapy.hooks.hook import AnyHook
-from kapy.hooks.messages.can_update_machine import CAN_UPDATE_MACHINE
-from kapy.hooks.messages.can_update_machine_set import CAN_UPDATE_MACHINE_SET
-from kapy.hooks.messages.update_machine import UPDATE_MACHINE
+from kapy.hooks.messages.in_place_update import (
+    CAN_UPDATE_MACHINE,
+    CAN_UPDATE_MACHINE_SET,
+    UPDATE_MACHINE,
+)
 from kapy.hooks.registry import Registration
 from kapy.kube import Document, Key
 from kapy.kube.nested import value_at

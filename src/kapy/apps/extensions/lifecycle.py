@@ -8,17 +8,19 @@ from kapy.api.cluster import Cluster
 from kapy.hooks.caller import Caller, Subject
 from kapy.hooks.catalog import Catalog
 from kapy.hooks.hook import GROUP, AnyHook
-from kapy.hooks.messages.after_cluster_upgrade import AFTER_CLUSTER_UPGRADE
-from kapy.hooks.messages.after_control_plane_initialized import AFTER_CONTROL_PLANE_INITIALIZED
-from kapy.hooks.messages.after_control_plane_upgrade import AFTER_CONTROL_PLANE_UPGRADE
-from kapy.hooks.messages.after_workers_upgrade import AFTER_WORKERS_UPGRADE
-from kapy.hooks.messages.before_cluster_create import BEFORE_CLUSTER_CREATE
-from kapy.hooks.messages.before_cluster_delete import BEFORE_CLUSTER_DELETE
-from kapy.hooks.messages.before_cluster_upgrade import BEFORE_CLUSTER_UPGRADE
-from kapy.hooks.messages.before_control_plane_upgrade import BEFORE_CONTROL_PLANE_UPGRADE
-from kapy.hooks.messages.before_workers_upgrade import BEFORE_WORKERS_UPGRADE
-from kapy.hooks.messages.cluster_request import steps_of
 from kapy.hooks.messages.generate_upgrade_plan import GENERATE_UPGRADE_PLAN
+from kapy.hooks.messages.lifecycle import (
+    AFTER_CLUSTER_UPGRADE,
+    AFTER_CONTROL_PLANE_INITIALIZED,
+    AFTER_CONTROL_PLANE_UPGRADE,
+    AFTER_WORKERS_UPGRADE,
+    BEFORE_CLUSTER_CREATE,
+    BEFORE_CLUSTER_DELETE,
+    BEFORE_CLUSTER_UPGRADE,
+    BEFORE_CONTROL_PLANE_UPGRADE,
+    BEFORE_WORKERS_UPGRADE,
+    steps_of,
+)
 from kapy.hooks.messages.message import Request, RetryResponse
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import to_document

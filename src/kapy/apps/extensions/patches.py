@@ -5,8 +5,7 @@ from __future__ import annotations
 from kapy.api.cluster import Cluster
 from kapy.apps.extensions.lifecycle import subject_of
 from kapy.hooks.caller import Caller
-from kapy.hooks.messages.generate_patches import GENERATE_PATCHES
-from kapy.hooks.messages.validate_topology import VALIDATE_TOPOLOGY
+from kapy.hooks.messages.topology_mutation import GENERATE_PATCHES, VALIDATE_TOPOLOGY
 from kapy.kube import Document
 from kapy.kube.model import encode
 

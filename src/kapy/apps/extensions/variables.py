@@ -12,7 +12,7 @@ from kapy.api.cluster_class_patches import ExternalPatchDefinition
 from kapy.api.cluster_class_variables import ClusterClassVariable
 from kapy.hooks.caller import Caller, Subject
 from kapy.hooks.errors import HookError
-from kapy.hooks.messages.discover_variables import DISCOVER_VARIABLES, DiscoverVariablesRequest
+from kapy.hooks.messages.topology_mutation import DISCOVER_VARIABLES, DiscoverVariablesRequest
 from kapy.kube.model import decode
 
 KIND: Final = ClusterClass.RESOURCE.kind

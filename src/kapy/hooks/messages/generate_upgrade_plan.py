@@ -8,7 +8,7 @@ from typing import Annotated, Final, Self
 from msgspec import field
 
 from kapy.hooks.hook import Hook
-from kapy.hooks.messages.cluster_request import ClusterRequest
+from kapy.hooks.messages.lifecycle import ClusterRequest
 from kapy.hooks.messages.message import Response
 from kapy.kube.model import Model, rules
 

@@ -15,12 +15,14 @@ from kapy.api.extension_config import ClientConfig
 from kapy.hooks.catalog import own_catalog
 from kapy.hooks.extension import Extension
 from kapy.hooks.hook import AnyHook
-from kapy.hooks.messages.can_update_machine import CAN_UPDATE_MACHINE
-from kapy.hooks.messages.can_update_machine_set import CAN_UPDATE_MACHINE_SET
-from kapy.hooks.messages.cluster_request import LIFECYCLE
+from kapy.hooks.messages.in_place_update import (
+    CAN_UPDATE_MACHINE,
+    CAN_UPDATE_MACHINE_SET,
+    UPDATE_MACHINE,
+    Patch,
+)
+from kapy.hooks.messages.lifecycle import LIFECYCLE
 from kapy.hooks.messages.message import FAILURE, RetryResponse
-from kapy.hooks.messages.patch import Patch
-from kapy.hooks.messages.update_machine import UPDATE_MACHINE
 from kapy.hooks.transport import Answer, NoAnswer
 from kapy.kube import Document
 from kapy.testing.extension import InProcess
