@@ -10,9 +10,14 @@ import pytest
 
 from kapy._aio.clock import loop_clock
 from kapy.api.extension_config import ClientConfig
-from kapy.hooks.call_stream import MAX_BUFFERED, MOST_BLOCKING, ObservableTransport
+from kapy.hooks.call_stream import (
+    MAX_BUFFERED,
+    MOST_BLOCKING,
+    REDACTED,
+    ObservableTransport,
+    redact_message,
+)
 from kapy.hooks.inspection import line_of
-from kapy.hooks.redaction import REDACTED, redact_message
 from kapy.hooks.registry import Registry
 from kapy.hooks.transport import Answer, NoAnswer
 from kapy.kube import Document

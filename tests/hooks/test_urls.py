@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kapy.api.extension_config import ClientConfig, ServiceReference
+from kapy.hooks.call import handler_url
 from kapy.hooks.errors import BadAddress
 from kapy.hooks.messages.discovery import DISCOVERY
-from kapy.hooks.urls import handler_url
 
 PATH = "hooks.runtime.cluster.x-k8s.io/v1alpha1/discovery"
 

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from kapy.api.extension_config import ClientConfig
+from kapy.hooks.call import handler_url
 from kapy.hooks.caller import aggregate_responses
 from kapy.hooks.catalog import own_catalog
 from kapy.hooks.discovery import validate_handlers, with_defaults
 from kapy.hooks.errors import BadAddress, BadDiscovery
 from kapy.hooks.hook import GROUP, AnyHook
 from kapy.hooks.messages.discovery import ExtensionHandler
-from kapy.hooks.names import extension_of, registered_name
-from kapy.hooks.urls import handler_url
+from kapy.hooks.registry import extension_of, registered_name
 from kapy.kube.model import encode
 from tests.oracle.topic import Check, Record, compared
 

@@ -1,22 +1,23 @@
-"""One call of one handler: the request that is sent, the decoded response, and the metrics of calls
-with upstream's names.
+"""One call of one handler: its URL, the request that is sent, the decoded response, and the
+metrics of calls with upstream's names.
 """
 
 from __future__ import annotations
 
 import asyncio
+import posixpath
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
 
 import msgspec
 
 from kapy._aio.tracing import Value, span
-from kapy.api.extension_config import ClientConfig, ExtensionConfig
+from kapy.api.extension_config import ClientConfig, ExtensionConfig, ServiceReference
 from kapy.hooks.catalog import Catalog
 from kapy.hooks.discovery import validate_handlers
-from kapy.hooks.errors import HookError
+from kapy.hooks.errors import BadAddress, HookError
 from kapy.hooks.go_decoding import go_document
 from kapy.hooks.hook import AnyHook, Hook
 from kapy.hooks.messages.discovery import DISCOVERY, DiscoveryRequest, ExtensionHandler
@@ -27,14 +28,16 @@ from kapy.hooks.messages.message import (
     Response,
 )
 from kapy.hooks.transport import Answer, HookTransport, NoAnswer
-from kapy.hooks.urls import handler_url
 from kapy.kube import Document
+from kapy.kube.errors import shorten
 from kapy.kube.go_literals import go_quoted
 from kapy.kube.model import encode
 from kapy.kube.prometheus import Histograms, counter, histogram
+from kapy.kube.urls import url_problem
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
+
 
 _BUCKETS: Final = (
     *(0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0),
@@ -225,3 +228,58 @@ def _decode_response(hook: Hook[Any, Resp], body: bytes) -> Resp:
     result = msgspec.convert(fields, hook.response)
     result.status = document.get("status", "")
     return result
+
+
+_UNESCAPED_IN_PATHS: Final = "$&+,/:;=@"
+_UNESCAPED_IN_HOSTS: Final = "!$&'()*+,;=:[]<>\"@%"
+
+
+def handler_url(config: ClientConfig, hook: AnyHook, name: str = "") -> str:
+    """Return the URL of a handler, as Go formats it. Raises BadAddress.
+
+    name: the handler's own, without its ExtensionConfig; "" for a singleton hook.
+    """
+    parts = _of_service(config.service) if config.service else _of_url(config.url)
+    after_scheme = config.url.partition(":")[2]
+    if not config.service and not after_scheme.startswith("/"):
+        # An opaque URL ("https:host") has no path: the path of the hook is lost, as in Go.
+        return f"{parts.scheme}:{after_scheme}"
+    path = _join_paths(unquote(parts.path), hook.path(name))
+    if not path.startswith("/"):
+        path = f"/{path}"
+    has_host = config.service or after_scheme.startswith("//")
+    authority = f"//{quote(parts.netloc, safe=_UNESCAPED_IN_HOSTS)}" if has_host else ""
+    rest = urlunsplit(("", "", "", parts.query, parts.fragment))
+    return f"{parts.scheme}:{authority}{quote(path, safe=_UNESCAPED_IN_PATHS)}{rest}"
+
+
+def _of_service(service: ServiceReference) -> SplitResult:
+    host = f"{service.name}.{service.namespace}.svc"
+    if service.port is not None:
+        host = f"[{host}]:{service.port}" if ":" in host else f"{host}:{service.port}"
+    return SplitResult("https", host, quote(service.path), "", "")
+
+
+def _of_url(url: str) -> SplitResult:
+    if not url:
+        raise BadAddress(
+            "failed to compute URL: at least one of service and url should be defined in config"
+        )
+    problem = url_problem(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        problem = problem or str(error)
+    if problem:
+        raise BadAddress(
+            f"failed to compute URL: failed to parse url from clientConfig: {shorten(problem)}"
+        )
+    if parts.scheme != "https":
+        raise BadAddress(f"failed to compute URL: expected https scheme, got {parts.scheme}")
+    return parts
+
+
+def _join_paths(base: str, path: str) -> str:
+    """Join both paths without empty or parent segments (`path.Join`)."""
+    joined = posixpath.normpath(f"{base}/{path}" if base else path)
+    return f"/{joined.lstrip('/')}" if joined.startswith("/") else joined

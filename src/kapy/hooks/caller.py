@@ -14,25 +14,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from kapy.api.extension_config import ExtensionConfig
 from kapy.engine.cache import Informer
 from kapy.hooks.breaker import CircuitBreaker, CircuitOpen
-from kapy.hooks.call import CallFailed, Calls, body_of, check, discover
+from kapy.hooks.call import CallFailed, Calls, body_of, check, discover, handler_url
 from kapy.hooks.catalog import Catalog
 from kapy.hooks.errors import HookError
 from kapy.hooks.hook import AnyHook, Hook, Req, Resp
 from kapy.hooks.messages.discovery import DEFAULT_TIMEOUT_SECONDS, ExtensionHandler
-from kapy.hooks.messages.message import SUCCESS, Request, RetryResponse
+from kapy.hooks.messages.message import SUCCESS, Request, Response, RetryResponse
 from kapy.hooks.registry import NotRegistered, Registration, Registry
-from kapy.hooks.response_cache import ResponseCache, cache_key
 from kapy.hooks.transport import HookTransport
-from kapy.hooks.urls import handler_url
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 
@@ -98,7 +98,7 @@ class Caller:
         self._namespaces = namespaces
         self._calls = Calls(post)
         self._random = random
-        self._cache = ResponseCache()
+        self._cache = _ResponseCache()
         self._breakers: dict[tuple[str, str], CircuitBreaker[Subject]] = {}
         self._call_slots: dict[str, asyncio.Semaphore] = {}
         self._wakes: dict[str, Callable[[Key], None]] = {}
@@ -212,7 +212,7 @@ class Caller:
                 newest = hook.decode_request(msgspec.json.encode(newest))
             request = self.catalog.request_for(spoken, newest, hook)
         body = body_of(spoken, request, registration.settings)
-        key = cache_key(registration, body) if keep else None
+        key = _cache_key(registration, body) if keep else None
         response = None if key is None else self._cache.get(key)
         if response is None:
             response = await self._call_handler(spoken, registration, subject, body)
@@ -290,3 +290,42 @@ class Caller:
             for breaker in self._breakers.values():
                 breaker.close()
             await self._calls.aclose()
+
+
+_CACHE_SECONDS: Final = 540.0
+_MOST_CACHED: Final = 4096
+"""Answers that are kept; the one that was used least recently goes first."""
+_CacheKey: TypeAlias = tuple[str, str, bytes]
+
+
+class _ResponseCache:
+    """A cache of responses to DiscoverVariables, like upstream's. Callers share the responses in
+    it, and must not change them.
+
+    A successful response is valid for the same request until its ExtensionConfig changes, for nine
+    minutes at most. Failures are never cached. Responses to other hooks are never cached: they may
+    depend on more than the request, such as a quota.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[_CacheKey, tuple[float, Response]] = OrderedDict()
+
+    def get(self, key: _CacheKey) -> Response | None:
+        """Return the cached response of a key; None if there is none or it has expired."""
+        entry = self._kept.get(key)
+        if entry is None or entry[0] <= asyncio.get_running_loop().time():
+            return None
+        self._kept.move_to_end(key)
+        return entry[1]
+
+    def put(self, key: _CacheKey, response: Response) -> None:
+        """Cache a successful response."""
+        self._kept[key] = asyncio.get_running_loop().time() + _CACHE_SECONDS, response
+        self._kept.move_to_end(key)
+        if len(self._kept) > _MOST_CACHED:
+            self._kept.popitem(last=False)
+
+
+def _cache_key(registration: Registration, body: bytes) -> _CacheKey:
+    """Return the cache key of a request."""
+    return registration.name, registration.revision, sha256(body).digest()

@@ -1,4 +1,5 @@
-"""The known hooks in all versions, and the conversion of messages between versions.
+"""The known hooks in all versions, the deprecated ones, and the conversion of messages between
+versions.
 
     catalog = own_catalog()                               # every hook of kapy.hooks.messages
     hook = catalog.get("hooks.runtime.cluster.x-k8s.io/v1alpha1", "BeforeClusterCreate")
@@ -19,6 +20,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, Final
 
+from kapy.api.extension_config import ExtensionHandler
 from kapy.hooks import messages
 from kapy.hooks.hook import GROUP, AnyHook, Hook
 from kapy.hooks.messages.message import Request, Response
@@ -146,3 +148,32 @@ def _age(hook: AnyHook) -> tuple[int, int, int]:
 def _parse_version(version: str) -> tuple[int, int, int]:
     match: Any = _VERSION.fullmatch(version)
     return _TRACKS[match[2]], parse_integer(match[1]), parse_integer(match[3] or "0")
+
+
+def deprecations(handlers: Iterable[ExtensionHandler], catalog: Catalog) -> list[str]:
+    """Return a sentence for each handler of a deprecated version."""
+    result = []
+    for handler in handlers:
+        version_hook = handler.request_hook
+        hook = catalog.get(version_hook.api_version, version_hook.hook)
+        if hook is not None and hook.deprecation is not None:
+            going = hook.deprecation
+            result.append(
+                f"handler {handler.name} answers {version_hook.hook} of "
+                f"{version_hook.api_version}, which is deprecated since {going.since}: "
+                f"use {going.replacement} instead; {going.last_release} is the last release that "
+                "calls it"
+            )
+    return result
+
+
+def is_over(hook: AnyHook, release: str) -> bool:
+    """Return whether a release comes after the last one that calls a version of a hook."""
+    going = hook.deprecation
+    return going is not None and minor_of(release) > minor_of(going.last_release)
+
+
+def minor_of(release: str) -> tuple[int, int]:
+    """Return a release's major and minor version."""
+    major, minor, *_ = release.removeprefix("v").split(".")
+    return int(major), int(minor)

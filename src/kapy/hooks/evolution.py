@@ -18,9 +18,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kapy.hooks.catalog import Catalog, own_catalog, stability
+from kapy.hooks.catalog import Catalog, minor_of, own_catalog, stability
 from kapy.hooks.conversions import conversion_losses
-from kapy.hooks.deprecated import minor_of
 from kapy.hooks.hook import AnyHook, Deprecation
 from kapy.hooks.openapi.components import message_component
 from kapy.hooks.openapi.document import openapi

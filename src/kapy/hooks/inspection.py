@@ -10,16 +10,15 @@ from typing import Any, Final, NamedTuple
 from kapy.api.extension_config import ExtensionConfig, ExtensionHandler
 from kapy.client.client import Client
 from kapy.client.reply import failure_of
-from kapy.hooks.call import body_of
+from kapy.hooks.call import body_of, handler_url
+from kapy.hooks.call_stream import redact_message
 from kapy.hooks.catalog import Catalog
 from kapy.hooks.conversions import sample
 from kapy.hooks.errors import HookError
 from kapy.hooks.hook import AnyHook
 from kapy.hooks.messages.discovery import DEFAULT_TIMEOUT_SECONDS
-from kapy.hooks.names import extension_of
-from kapy.hooks.redaction import redact_message
+from kapy.hooks.registry import extension_of
 from kapy.hooks.transport import Answer, HookTransport, NoAnswer
-from kapy.hooks.urls import handler_url
 from kapy.kube import Document
 from kapy.kube.http import Request
 

@@ -15,7 +15,7 @@ from kapy.api.names import ConditionType
 from kapy.api.validation.extension_config import longest_timeout
 from kapy.conditions.lookup import get
 from kapy.engine.cache import Change
-from kapy.hooks.errors import HookError
+from kapy.hooks.errors import BadAddress, HookError
 from kapy.hooks.messages.discovery import DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS
 from kapy.kube import Document
 from kapy.kube.meta import read
@@ -158,3 +158,19 @@ def is_discovered(config: ExtensionConfig) -> bool:
     if condition is None or condition.status != "True":
         return False
     return condition.observed_generation == config.metadata.generation
+
+
+def registered_name(handler: str, extension: str) -> str:
+    """Return the name of a handler in the registry, in ClusterClasses and in status."""
+    return f"{handler}.{extension}"
+
+
+def extension_of(name: str) -> str:
+    """Return the ExtensionConfig of a registered name. Raises BadAddress if the name is invalid."""
+    parts = name.split(".")
+    if len(parts) != 2:
+        raise BadAddress(
+            f"registered handler name {name} was not in the expected format "
+            "(`HANDLER_NAME.EXTENSION_NAME)"
+        )
+    return parts[1]

@@ -13,9 +13,9 @@ from kapy.apps.all_in_one import management_plane
 from kapy.apps.extension_server.configured_extensions import parse_extension
 from kapy.apps.extension_server.process import DidNotStart, run_extensions
 from kapy.hooks import BEFORE_CLUSTER_CREATE, BeforeClusterCreateRequest
+from kapy.hooks.call import handler_url
 from kapy.hooks.https import HttpsTransport
 from kapy.hooks.transport import NoAnswer
-from kapy.hooks.urls import handler_url
 from kapy.testing.story import Story
 from tests.stories.test_extensions import OPEN
 

@@ -20,8 +20,7 @@ from kapy.client.client import Client
 from kapy.core.extensionconfig.authority import bundle_of
 from kapy.core.extensionconfig.status import registered_handlers
 from kapy.hooks.call import Calls, discover
-from kapy.hooks.catalog import full_catalog
-from kapy.hooks.deprecated import deprecations
+from kapy.hooks.catalog import deprecations, full_catalog
 from kapy.hooks.transport import HookTransport
 from kapy.kube.errors import KapyError
 

@@ -84,13 +84,13 @@ async def _calls_of(core: Components, config: Config) -> Calls:
 
 def _released_calls(release: str) -> Calls:
     """Return the hooks that a later release still calls by its deprecation policy."""
-    from kapy.hooks import catalog, deprecated  # all hooks: most management clusters need none
+    from kapy.hooks import catalog  # all hooks: most management clusters need none
 
     own_catalog = catalog.own_catalog()
 
     def calls(api_version: str, name: str) -> bool:
         hook = own_catalog.get(api_version, name)
-        return hook is None or not deprecated.is_over(hook, release)
+        return hook is None or not catalog.is_over(hook, release)
 
     return calls
 

@@ -11,9 +11,9 @@ from kapy.conditions import v1beta1
 from kapy.conditions.change import delete_condition, set_condition
 from kapy.conditions.lookup import false, true
 from kapy.core.extensionconfig.scope import ConfigScope
-from kapy.hooks.deprecated import deprecations
+from kapy.hooks.catalog import deprecations
 from kapy.hooks.messages import discovery
-from kapy.hooks.names import registered_name
+from kapy.hooks.registry import registered_name
 
 
 def registered_handlers(
