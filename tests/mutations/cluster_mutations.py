@@ -88,7 +88,7 @@ NODES: Final = (
     ),
     Mutation(
         "a pool gives up its Nodes after one attempt",
-        "core/machinepool/deletion.py",
+        "core/machinepool/reconcile.py",
         "if not deletion.is_over(_limit(scope), scope.now, connected=True):",
         "if False:",
         ("tests/core/machinepool",),
@@ -220,7 +220,7 @@ CLUSTER: Final = (
     ),
     Mutation(
         "a known endpoint is overwritten",
-        "core/cluster/owned.py",
+        "core/cluster/providers.py",
         "if current.host and current.port:\n        return",
         "if False:\n        return",
         CLUSTERS,

@@ -18,7 +18,7 @@ SHAPES: Final = (
     ),
     Mutation(
         "no volume is waited for",
-        "core/machine/volume_detachment.py",
+        "core/machine/volumes.py",
         "    if not pending:\n        return None\n",
         "    if True:\n        return None\n",
         UNDISTURBED,

@@ -153,7 +153,7 @@ WRITES: Final = (
     ),
     Mutation(
         "a lost owner reference is not set again",
-        "core/machine/references.py",
+        "core/machine/providers.py",
         "get_owned(ref, scope.namespace, view, patch)",
         "get_owned(ref, scope.namespace, view, lambda _: {})",
         UNDISTURBED,

@@ -309,14 +309,14 @@ MACHINE_POOLS: Final = (
     ),
     Mutation(
         "another Node of the same name is deleted with the pool",
-        "core/machinepool/deletion.py",
+        "core/machinepool/reconcile.py",
         'if node is not None and node["metadata"]["uid"] == ref.uid:',
         "if node is not None:",
         ("tests/core/machinepool/test_machines.py",),
     ),
     Mutation(
         "a MachinePool goes before its infrastructure",
-        "core/machinepool/deletion.py",
+        "core/machinepool/reconcile.py",
         "    if objects:\n        return DONE\n",
         "",
         POOLS,

@@ -110,7 +110,7 @@ AUTHORS: Final = (
         "providers/inmemory/__init__.py",
         "from kapy.providers.inmemory.wiring import add_to\n",
         "from kapy.providers.inmemory.wiring import add_to\n"
-        "from kapy.core.machine.references import get_owned\n",
+        "from kapy.core.machine.providers import reconcile_bootstrap\n",
         {"contract/test_internals.py::test_providers_rely_on_nothing_of_core": each("internals")},
     ),
 )

@@ -117,35 +117,35 @@ _MACHINE_PARTS: Final = "test_a_machine_says_how_its_parts_break_the_contract"
 TOLD: Final = (
     Break(
         "a broken contract of the infrastructure is not told",
-        "core/cluster/infrastructure.py",
+        "core/cluster/providers.py",
         "scope.infrastructure = Found(infra, error)",
         "scope.infrastructure = Found(infra)",
         {f"{_TOLD}::{_PARTS}": ("infra-cluster/broken-told",)},
     ),
     Break(
         "a broken contract of the control plane is not told",
-        "core/cluster/control_plane.py",
+        "core/cluster/providers.py",
         "scope.control_plane = Found(control_plane, error)",
         "scope.control_plane = Found(control_plane)",
         {f"{_TOLD}::{_PARTS}": ("control-plane/broken-told",)},
     ),
     Break(
         "a broken contract of a machine is not told",
-        "core/machine/infrastructure.py",
+        "core/machine/providers.py",
         "scope.infrastructure = Found(infra, error)",
         "scope.infrastructure = Found(infra)",
         {f"{_TOLD}::{_MACHINE_PARTS}": ("infra-machine/broken-told",)},
     ),
     Break(
         "a broken contract of boot data is not told",
-        "core/machine/bootstrap.py",
+        "core/machine/providers.py",
         "scope.bootstrap = Found(config, error)",
         "scope.bootstrap = Found(config)",
         {f"{_TOLD}::{_MACHINE_PARTS}": ("bootstrap-config/broken-told",)},
     ),
     Break(
         "a broken contract of a pool is not told",
-        "core/machinepool/infrastructure.py",
+        "core/machinepool/providers.py",
         "scope.infrastructure = replace(scope.infrastructure, problem=error)",
         "pass",
         {
@@ -170,7 +170,7 @@ TOLD: Final = (
 CLUSTER: Final = (
     Break(
         "a known endpoint is overwritten",
-        "core/cluster/owned.py",
+        "core/cluster/providers.py",
         "    if current.host and current.port:\n        return\n",
         "",
         {
@@ -181,8 +181,8 @@ CLUSTER: Final = (
     ),
     Break(
         "the endpoint of the infrastructure is not taken over",
-        "core/cluster/infrastructure.py",
-        "    copy_endpoint(scope, infra)\n",
+        "core/cluster/providers.py",
+        "    _copy_endpoint(scope, infra)\n",
         "",
         {
             f"{_CLUSTERS}::test_references_that_come_late_are_waited_for": (
@@ -193,8 +193,8 @@ CLUSTER: Final = (
     ),
     Break(
         "the endpoint of the control plane is not taken over",
-        "core/cluster/control_plane.py",
-        "    copy_endpoint(scope, control_plane)\n",
+        "core/cluster/providers.py",
+        "    _copy_endpoint(scope, control_plane)\n",
         "",
         {
             f"{_OF_PROVIDERS}::test_the_endpoint_may_come_from_the_control_plane": (
@@ -205,7 +205,7 @@ CLUSTER: Final = (
     ),
     Break(
         "the failure domains are not taken over",
-        "core/cluster/infrastructure.py",
+        "core/cluster/providers.py",
         "list(infra.failure_domains or ())",
         "[]",
         {
@@ -228,7 +228,7 @@ CLUSTER: Final = (
     ),
     Break(
         "infrastructure that is not provisioned any more takes back what was said",
-        "core/cluster/infrastructure.py",
+        "core/cluster/providers.py",
         "    provisioned = infra.provisioned\n",
         "    provisioned = infra.provisioned\n"
         "    done.infrastructure_provisioned = bool(provisioned)\n",
@@ -240,7 +240,7 @@ CLUSTER: Final = (
     ),
     Break(
         "a control plane that is not initialized any more takes back what was said",
-        "core/cluster/control_plane.py",
+        "core/cluster/providers.py",
         "    initialized = control_plane.initialized\n",
         "    initialized = control_plane.initialized\n"
         "    done.control_plane_initialized = bool(initialized)\n",
@@ -252,8 +252,8 @@ CLUSTER: Final = (
     ),
     Break(
         "terminal failures of the infrastructure are not shown",
-        "core/cluster/infrastructure.py",
-        "                copy_failures(scope, infra)\n",
+        "core/cluster/providers.py",
+        "                _copy_failures(scope, infra)\n",
         "",
         {
             f"{_OF_PROVIDERS}::test_a_terminal_failure_of_v1beta1_is_never_unset": (
@@ -263,8 +263,8 @@ CLUSTER: Final = (
     ),
     Break(
         "terminal failures of the control plane are not shown",
-        "core/cluster/control_plane.py",
-        "                copy_failures(scope, control_plane)\n",
+        "core/cluster/providers.py",
+        "                _copy_failures(scope, control_plane)\n",
         "",
         {
             f"{_OF_PROVIDERS}::test_a_terminal_failure_of_v1beta1_is_never_unset": (
@@ -274,7 +274,7 @@ CLUSTER: Final = (
     ),
     Break(
         "terminal failures are forgotten when the provider stops telling them",
-        "core/cluster/owned.py",
+        "core/cluster/providers.py",
         "    if not (reason or message):\n        return\n    status = scope.cluster.status\n",
         "    status = scope.cluster.status\n    status.deprecated = None\n"
         "    if not (reason or message):\n        return\n",
@@ -287,7 +287,7 @@ CLUSTER: Final = (
     ),
     Break(
         "infrastructure that is managed from outside is not taken over",
-        "core/cluster/infrastructure.py",
+        "core/cluster/providers.py",
         "    if infra.deleting or not (",
         '    annotations = infra.document["metadata"].get("annotations") or {}\n'
         '    if "cluster.x-k8s.io/managed-by" in annotations:\n'

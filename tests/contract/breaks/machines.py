@@ -17,14 +17,14 @@ _WHERE: Final = f"{_MACHINES}::test_addresses_and_failure_domain_come_from_the_i
 MACHINES: Final = (
     Break(
         "the provider ID is not taken over",
-        "core/machine/infrastructure.py",
+        "core/machine/providers.py",
         "    machine.spec.provider_id = provider_id\n",
         "",
         {_TAKEN: ("infra-machine/provider-id-taken", "infra-machine/provider-id")},
     ),
     Break(
         "a provider ID changes under a Node",
-        "core/machine/infrastructure.py",
+        "core/machine/providers.py",
         "if current and current != provider_id and machine.status.node_ref is not None:",
         "if False:",
         {
@@ -35,7 +35,7 @@ MACHINES: Final = (
     ),
     Break(
         "a provider ID belongs to two Machines",
-        "core/machine/infrastructure.py",
+        "core/machine/providers.py",
         "for other in scope.dependencies.fleet.machines_with(scope.cluster_key, provider_id):",
         "for other in ():",
         {
@@ -46,21 +46,21 @@ MACHINES: Final = (
     ),
     Break(
         "the failure domain of the machine is not taken over",
-        "core/machine/infrastructure.py",
+        "core/machine/providers.py",
         "machine.status.failure_domain = domain",
         "pass",
         {_WHERE: ("infra-machine/failure-domain-taken", "infra-machine/failure-domain-status")},
     ),
     Break(
         "the addresses are not taken over",
-        "core/machine/infrastructure.py",
+        "core/machine/providers.py",
         "machine.status.addresses = list(addresses)",
         "pass",
         {_WHERE: ("infra-machine/addresses-taken", "infra-machine/addresses")},
     ),
     Break(
         "a machine that is not provisioned any more takes back what was said",
-        "core/machine/infrastructure.py",
+        "core/machine/providers.py",
         "    provisioned = infra.provisioned\n",
         "    provisioned = infra.provisioned\n"
         "    done.infrastructure_provisioned = bool(provisioned)\n",
@@ -94,7 +94,7 @@ MACHINES: Final = (
     ),
     Break(
         "boot data is taken before it is said to be made",
-        "core/machine/bootstrap.py",
+        "core/machine/providers.py",
         "if config.deleting or not config.data_secret_created:",
         "if config.deleting:",
         {
@@ -106,7 +106,7 @@ MACHINES: Final = (
     ),
     Break(
         "boot data that is not there any more takes back what was said",
-        "core/machine/bootstrap.py",
+        "core/machine/providers.py",
         "        machine.status.initialization.bootstrap_data_secret_created = True\n"
         "        return\n",
         "        machine.status.initialization.bootstrap_data_secret_created = bool(\n"
@@ -167,7 +167,7 @@ POOLS: Final = (
     ),
     Break(
         "the provider IDs of a pool are not taken over",
-        "core/machinepool/infrastructure.py",
+        "core/machinepool/providers.py",
         "        pool.spec.provider_id_list = ids\n",
         "",
         {
@@ -178,7 +178,7 @@ POOLS: Final = (
     ),
     Break(
         "the replicas of a pool are not taken over",
-        "core/machinepool/infrastructure.py",
+        "core/machinepool/providers.py",
         "        pool.status.replicas = replicas\n",
         "        pass\n",
         {
@@ -189,7 +189,7 @@ POOLS: Final = (
     ),
     Break(
         "a pool that is not provisioned any more takes back what was said",
-        "core/machinepool/infrastructure.py",
+        "core/machinepool/providers.py",
         "infra.provisioned or bool(done.infrastructure_provisioned)",
         "infra.provisioned",
         {

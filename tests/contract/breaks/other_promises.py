@@ -16,35 +16,35 @@ _FOLLOWS: Final = f"{_POOLS}::test_a_pool_follows_its_provider_from_0_to_3_to_1_
 OTHER_PARTS: Final = (
     Break(
         "the endpoint is taken over before the infrastructure is provisioned",
-        "core/cluster/infrastructure.py",
+        "core/cluster/providers.py",
         "if infra.deleting or not (provisioned or done.infrastructure_provisioned):\n",
         "if infra.deleting:\n",
         {_LATE: ("infra-cluster/endpoint-taken",)},
     ),
     Break(
         "a Cluster does not say that its infrastructure is provisioned",
-        "core/cluster/infrastructure.py",
+        "core/cluster/providers.py",
         '"InfrastructureReady", message)\n    done.infrastructure_provisioned = True',
         '"InfrastructureReady", message)',
         {_LATE: ("infra-cluster/initialized-taken", "infra-cluster/initialization")},
     ),
     Break(
         "a Cluster does not say that its control plane is initialized",
-        "core/cluster/control_plane.py",
+        "core/cluster/providers.py",
         '"ControlPlaneInitialized", message)\n    done.control_plane_initialized = True',
         '"ControlPlaneInitialized", message)',
         {_KEPT: ("control-plane/initialized-taken", "control-plane/initialization")},
     ),
     Break(
         "a Machine does not say that its infrastructure is provisioned",
-        "core/machine/infrastructure.py",
+        "core/machine/providers.py",
         "provider_id = provider_id\n    done.infrastructure_provisioned = True",
         "provider_id = provider_id",
         {_TAKEN: ("infra-machine/initialized-taken", "infra-machine/initialization")},
     ),
     Break(
         "a pool does not say that its infrastructure is provisioned",
-        "core/machinepool/infrastructure.py",
+        "core/machinepool/providers.py",
         "done.infrastructure_provisioned = infra.provisioned or bool(",
         "done.infrastructure_provisioned = bool(",
         {_FOLLOWS: ("infra-machinepool/initialized-taken", "infra-machinepool/initialization")},
@@ -76,7 +76,7 @@ OTHER_PARTS: Final = (
     ),
     Break(
         "terminal failures of pools are not shown",
-        "core/machinepool/references.py",
+        "core/machinepool/providers.py",
         "        scope.legacy.failure_reason = reason\n",
         "        pass\n",
         {

@@ -11,7 +11,7 @@ from tests.contract.rules.row import Kept, Row
 from tests.contract.rules.shared import BROKEN_MACHINES, CONDITIONS, FIELDS, LIVES, SCHEMAS
 
 VIEW: Final = "contract/bootstrap.py"
-PHASE: Final = "core/machine/bootstrap.py"
+PHASE: Final = "core/machine/providers.py"
 KUBEADM: Final = "providers/kubeadm/bootstrap/controller.py"
 STORY: Final = "providers/kubeadm/test_bootstrap_story.py"
 

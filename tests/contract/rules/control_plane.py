@@ -19,7 +19,7 @@ from tests.contract.rules.shared import (
 )
 
 VIEW: Final = "contract/control_plane.py"
-PHASE: Final = "core/cluster/control_plane.py"
+PHASE: Final = "core/cluster/providers.py"
 KUBEADM: Final = "providers/kubeadm/controlplane"
 STORY: Final = "providers/kubeadm/test_control_plane_story.py"
 UPGRADE: Final = "providers/kubeadm/test_upgrade_story.py"
@@ -76,7 +76,7 @@ ROWS: Final = [
     Row(
         ("endpoint-taken",),
         (199,),
-        (PHASE, f"{CLUSTER}/owned.py"),
+        (PHASE,),
         (
             f"{CLUSTER}/test_providers.py::test_the_endpoint_may_come_from_the_control_plane",
             f"{CLUSTER}/test_providers.py::test_the_endpoint_of_the_user_is_the_endpoint",
@@ -193,8 +193,8 @@ ROWS: Final = [
             f"{CLUSTER}/test_stories.py::test_a_deletion_proceeds_from_workers_to_the_infrastructure",
         ),
     ),
-    Row(("terminal-failures",), (397, 403, 411), (VIEW, f"{CLUSTER}/owned.py"), (FAILURES,)),
-    Row(("failures-taken",), (420, 422), (f"{CLUSTER}/owned.py",), (FAILURES,)),
+    Row(("terminal-failures",), (397, 403, 411), (VIEW, PHASE), (FAILURES,)),
+    Row(("failures-taken",), (420, 422), (PHASE,), (FAILURES,)),
     Row(
         ("template", "template-name"),
         (426,),

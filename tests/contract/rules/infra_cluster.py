@@ -21,7 +21,7 @@ from tests.contract.rules.shared import (
 )
 
 VIEW: Final = "contract/infra_cluster.py"
-PHASE: Final = "core/cluster/infrastructure.py"
+PHASE: Final = "core/cluster/providers.py"
 SDK: Final = "sdk/infra_cluster_controller.py"
 LATE: Final = "core/cluster/test_stories.py::test_references_that_come_late_are_waited_for"
 FAILURES: Final = (
@@ -65,7 +65,7 @@ ROWS: Final = [
     Row(
         ("endpoint", "endpoint-taken"),
         (19, 20, 21, 22, 23, 24),
-        (VIEW, "contract/values.py", "core/cluster/owned.py"),
+        (VIEW, "contract/values.py", "core/cluster/providers.py"),
         (
             FIELDS,
             LATE,
@@ -88,7 +88,7 @@ ROWS: Final = [
     Row(
         ("failures-taken",),
         (28, 29, 30, 31, 32),
-        (VIEW, "core/cluster/owned.py"),
+        (VIEW, "core/cluster/providers.py"),
         (FAILURES, BROKEN_CLUSTERS),
     ),
     Row(
@@ -97,7 +97,7 @@ ROWS: Final = [
         (VIEW, "contract/values.py", PHASE),
         (FIELDS, BROKEN_CLUSTERS, LIVES, RELEASED),
     ),
-    Row(("failures-taken",), (39, 40), ("core/cluster/owned.py",), (FAILURES,)),
+    Row(("failures-taken",), (39, 40), ("core/cluster/providers.py",), (FAILURES,)),
     Row(
         ("template",),
         (44,),
@@ -125,7 +125,7 @@ ROWS: Final = [
     Row(
         ("externally-managed", "managed-taken"),
         (111, 112),
-        (SDK, "core/cluster/owned.py"),
+        (SDK, "core/cluster/providers.py"),
         (
             "sdk/test_infra_cluster.py::test_externally_managed_infrastructure_is_left_alone",
             "core/cluster/test_providers.py::"
@@ -135,7 +135,7 @@ ROWS: Final = [
     Row(
         ("owner", "owner-set"),
         (113, 114, 115),
-        ("core/cluster/owned.py", SDK),
+        ("core/cluster/providers.py", SDK),
         (LATE, LIVES),
     ),
     Row(

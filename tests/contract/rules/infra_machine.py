@@ -20,7 +20,7 @@ from tests.contract.rules.shared import (
 )
 
 VIEW: Final = "contract/infra_machine.py"
-PHASE: Final = "core/machine/infrastructure.py"
+PHASE: Final = "core/machine/providers.py"
 STATUS: Final = "core/machine/status.py"
 SDK: Final = "sdk/infra_machine_controller.py"
 MACHINE: Final = "core/machine/test_stories.py"

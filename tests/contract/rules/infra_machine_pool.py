@@ -11,7 +11,7 @@ from tests.contract.rules.row import Kept, Row
 from tests.contract.rules.shared import CONDITIONS
 
 VIEW: Final = "contract/infra_machine_pool.py"
-PHASE: Final = "core/machinepool/infrastructure.py"
+PHASE: Final = "core/machinepool/providers.py"
 STORY: Final = "core/machinepool/test_stories.py"
 WAITS: Final = f"{STORY}::test_a_pool_waits_for_its_providers_and_owns_their_objects"
 FOLLOWS: Final = f"{STORY}::test_a_pool_follows_its_provider_from_0_to_3_to_1_to_0"
@@ -71,7 +71,7 @@ ROWS: Final = [
     Row(
         ("failures-taken",),
         (),
-        (VIEW, "core/machinepool/references.py"),
+        (VIEW, "core/machinepool/providers.py"),
         (f"{STORY}::test_terminal_failures_persist_and_lost_infrastructure_is_one",),
     ),
     Row(

@@ -9,8 +9,16 @@ import pytest
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
 from kapy.api.machine_drain_rule import MachineDrainRule
-from kapy.core.machine.drain import DRAIN, SKIP, WAIT, PodDisposition, Verdict
-from kapy.core.machine.drain_rules import DrainRules, InvalidRule, rules_for
+from kapy.core.machine.drain import (
+    DRAIN,
+    SKIP,
+    WAIT,
+    DrainRules,
+    InvalidRule,
+    PodDisposition,
+    Verdict,
+    rules_for,
+)
 from kapy.kube import Document
 from kapy.kube.meta import read
 

@@ -9,8 +9,8 @@ from typing import Final, cast
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.contract.observed import Absent
-from kapy.core.machinepool.deletion import reconcile_delete
 from kapy.core.machinepool.machines import read_machines
+from kapy.core.machinepool.reconcile import reconcile_delete
 from kapy.core.machinepool.scope import MachinePoolScope
 from kapy.kube import Document, Key
 from kapy.kube.meta import read

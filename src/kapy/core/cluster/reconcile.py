@@ -1,4 +1,6 @@
-"""The reconciler of Clusters."""
+"""The reconciler of Clusters, and the phase that creates the kubeconfig of those whose control
+plane has no provider.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +12,72 @@ from kapy.api.machines import is_control_plane
 from kapy.api.names import Finalizer
 from kapy.conditions.aggregation_input import MemoCache, group_of
 from kapy.conditions.paused import report_pause
-from kapy.core.cluster.control_plane import reconcile_control_plane
 from kapy.core.cluster.deletion import reconcile_delete
-from kapy.core.cluster.infrastructure import reconcile_infrastructure
-from kapy.core.cluster.kubeconfig import reconcile_kubeconfig
+from kapy.core.cluster.providers import reconcile_control_plane, reconcile_infrastructure
 from kapy.core.cluster.scope import ClusterScope, Dependencies, Descendants, ObservedMachine
-from kapy.core.cluster.status import until_silent, update_status
+from kapy.core.cluster.status import has_endpoint, until_silent, update_status
 from kapy.engine.draft import Draft
 from kapy.engine.phases import Phase
 from kapy.engine.reconciler import Reconciler
 from kapy.engine.result import DONE, Result
 from kapy.engine.status_memo import StatusInputs
 from kapy.kube import Document, Key
-from kapy.kube.meta import read
+from kapy.kube.errors import AlreadyExists, NotFound
+from kapy.kube.meta import owner_reference, read
 from kapy.kube.model import decode
+from kapy.kube.names import SECRETS
+from kapy.remote.kubeconfig_secret import kubeconfig_secret
+from kapy.remote.secrets import CLUSTER_CA, KUBECONFIG, key_pair, secret_key
+
+
+async def _reconcile_kubeconfig(scope: ClusterScope) -> Result:
+    """Create the Secret once the CA exists (which enqueues the Cluster); it is not changed
+    later.
+    """
+    cluster, dependencies = scope.cluster, scope.dependencies
+    if cluster.spec.control_plane_ref is not None or not has_endpoint(cluster):
+        return DONE
+    secrets = dependencies.remote.secrets
+    if secrets.raw(secret_key(cluster.key, KUBECONFIG)) is not None:
+        return DONE
+    authority = await _authority(scope)
+    if authority is None:
+        return DONE
+    endpoint = cluster.spec.control_plane_endpoint
+    secret = kubeconfig_secret(
+        cluster.key,
+        f"https://{_url_host(endpoint.host)}:{endpoint.port}",
+        key_pair(authority),
+        owner_reference(cluster),
+        now=scope.now,
+        key=await dependencies.keys.new(),
+    )
+    try:
+        await dependencies.client.create(SECRETS, secret)
+    except AlreadyExists:
+        return DONE  # created by an attempt whose response was lost, or by a user
+    return DONE
+
+
+async def _authority(scope: ClusterScope) -> Document | None:
+    key, dependencies = secret_key(scope.cluster.key, CLUSTER_CA), scope.dependencies
+    cached = dependencies.remote.secrets.raw(key)
+    if cached is not None:
+        return cached
+    try:
+        return await dependencies.client.get(SECRETS, key)
+    except NotFound:
+        return None
+
+
+def _url_host(host: str) -> str:
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 class ClusterReconciler(Reconciler[Cluster, ClusterScope]):
     """Reconciles Clusters in phases, and writes their status."""
 
-    normal = (reconcile_infrastructure, reconcile_control_plane, reconcile_kubeconfig)
+    normal = (reconcile_infrastructure, reconcile_control_plane, _reconcile_kubeconfig)
     deletion = (reconcile_infrastructure, reconcile_control_plane, reconcile_delete)
     minor_counters = frozenset({"controlPlane", "workers"})
 

@@ -14,16 +14,16 @@ from typing import Final
 
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine_status import MachineNodeReference
-from kapy.api.names import Finalizer, Label, Reason
+from kapy.api.names import Annotation, Finalizer, Label, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.api.times import stamp
 from kapy.api.wording import LOOK_AT_LOGS
-from kapy.conditions.v1beta1 import INFO, WARNING, false
+from kapy.conditions.v1beta1 import INFO, WARNING, false, true
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.fields import View
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.core.machine.drain_steps import RETRY, detach_volumes, drain_node, until_reachable
-from kapy.core.machine.hooks import pre_drain_hooks, pre_terminate_hooks
 from kapy.core.machine.node import find_node
 from kapy.core.machine.scope import MachineScope
 from kapy.engine.result import DONE, Result, requeue
@@ -94,6 +94,50 @@ def _find_node_once_more(scope: MachineScope) -> None:
     node = find_node(scope, provider_id)
     if isinstance(node, Found):
         machine.status.node_ref = MachineNodeReference(name=node.view["metadata"]["name"])
+
+
+async def _pre_drain_hooks(scope: MachineScope) -> Result | None:
+    """Wait until no pre-drain hook is left: the Node is not changed before."""
+    hooks = _hooks_of(scope, Annotation.PRE_DRAIN_HOOK_PREFIX)
+    _report_hooks(scope, V1Beta1Type.PRE_DRAIN_DELETE_HOOK_SUCCEEDED, hooks)
+    if not hooks:
+        return None
+    times = scope.deletion_times()
+    times.wait_for_pre_drain_hook_start_time = times.wait_for_pre_drain_hook_start_time or stamp(
+        scope.now
+    )
+    message = f"Waiting for pre-drain hooks to succeed (hooks: {','.join(hooks)})"
+    scope.set_deleting_condition(Reason.WAITING_FOR_PRE_DRAIN_HOOK, message)
+    return DONE
+
+
+async def _pre_terminate_hooks(scope: MachineScope) -> Result | None:
+    """Wait until no pre-terminate hook is left: the infrastructure is not deleted before."""
+    hooks = _hooks_of(scope, Annotation.PRE_TERMINATE_HOOK_PREFIX)
+    _report_hooks(scope, V1Beta1Type.PRE_TERMINATE_DELETE_HOOK_SUCCEEDED, hooks)
+    if not hooks:
+        return None
+    times = scope.deletion_times()
+    times.wait_for_pre_terminate_hook_start_time = (
+        times.wait_for_pre_terminate_hook_start_time or stamp(scope.now)
+    )
+    message = f"Waiting for pre-terminate hooks to succeed (hooks: {','.join(hooks)})"
+    scope.set_deleting_condition(Reason.WAITING_FOR_PRE_TERMINATE_HOOK, message)
+    return DONE
+
+
+def _hooks_of(scope: MachineScope, prefix: str) -> list[str]:
+    """Return the hook annotations that still block the deletion, sorted."""
+    return sorted(
+        annotation
+        for annotation in scope.machine.metadata.annotations
+        if annotation.startswith(prefix)
+    )
+
+
+def _report_hooks(scope: MachineScope, of: str, hooks: list[str]) -> None:
+    waiting = false(of, V1Beta1Reason.WAITING_EXTERNAL_HOOK, INFO)
+    scope.legacy.append(waiting if hooks else true(of))
 
 
 async def _delete_infrastructure(scope: MachineScope) -> Result | None:
@@ -191,12 +235,12 @@ def _not_deleted(
 
 
 WITHOUT_NODE: Final[tuple[Step, ...]] = (
-    pre_terminate_hooks,
+    _pre_terminate_hooks,
     _delete_infrastructure,
     _delete_bootstrap,
 )
 WITH_NODE: Final[tuple[Step, ...]] = (
-    pre_drain_hooks,
+    _pre_drain_hooks,
     drain_node,
     detach_volumes,
     *WITHOUT_NODE,

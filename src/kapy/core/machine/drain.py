@@ -2,7 +2,7 @@
 
 The plan is pure (Pods in, dispositions out); `evictions` executes it. Pods that belong to the Node
 itself (DaemonSet Pods, static Pods) stay. The Pod label `cluster.x-k8s.io/drain` skips a Pod or
-waits for it; for all other Pods MachineDrainRules (`drain_rules`) define disposition and order.
+waits for it; for all other Pods the users' MachineDrainRules define disposition and order.
 """
 
 from __future__ import annotations
@@ -13,16 +13,26 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, NamedTuple
 
+from kapy.api.cluster import Cluster
+from kapy.api.embedded import LabelSelector
+from kapy.api.machine import Machine
+from kapy.api.machine_drain_rule import MachineDrainRule
 from kapy.api.names import Label
 from kapy.api.times import moment
+from kapy.api.validation.machine_drain_rule import drain_rule_selector_errors
 from kapy.api.wording import shorten
 from kapy.kube import Document, Key
+from kapy.kube.errors import KapyError
+from kapy.kube.model import encode
+from kapy.kube.selectors import EVERYTHING, selector_of
+from kapy.kube.selectors import LabelSelector as Selector
 
 MIRROR_POD: Final = "kubernetes.io/config.mirror"
 BUDGET_REFUSAL: Final = "annot evict pod as it would violate the pod's disruption budget."
 AFTER: Final = "After above Pods have been removed from the Node"
 GONE_AFTER: Final = timedelta(seconds=2)
 """The time after its end at which a Pod of an unreachable Node counts as gone."""
+_Labels = Mapping[str, str]
 
 
 class Verdict(Enum):
@@ -203,3 +213,100 @@ def _names(pods: Sequence[Document]) -> str:
 
 def _full_name(pod: Document) -> str:
     return str(Key.of(pod))
+
+
+class InvalidRule(KapyError):
+    """A MachineDrainRule is invalid, so that the Pods which it protects are unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodRule:
+    """One MachineDrainRule in the form in which it is evaluated.
+
+    fate: the disposition of the Pods that match. pods: pairs of a selector for the labels of a Pod
+    and one for the labels of its namespace. A Pod matches if a pair selects it; without pairs every
+    Pod matches.
+    """
+
+    fate: PodDisposition
+    pods: tuple[tuple[Selector, Selector], ...]
+
+    def matches(self, pod: _Labels | None, namespace: _Labels | None) -> bool:
+        """Return whether the rule applies to a Pod with these labels in a namespace with these
+        labels.
+        """
+        if not self.pods:
+            return True
+        return any(
+            own.matches(pod) and label_selector.matches(namespace)
+            for own, label_selector in self.pods
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DrainRules:
+    """The rules for one Machine, by name: the first one that matches a Pod applies."""
+
+    rules: tuple[PodRule, ...] = ()
+
+    @property
+    def needs_namespaces(self) -> bool:
+        """Return whether a rule depends on namespace labels."""
+        return any(
+            not label_selector.everything for rule in self.rules for _, label_selector in rule.pods
+        )
+
+    def disposition_of(
+        self, namespaces: Mapping[str, _Labels]
+    ) -> Callable[[Document], PodDisposition]:
+        """Return a function for the disposition of a Pod. namespaces: the labels of each."""
+
+        def fate(pod: Document) -> PodDisposition:
+            metadata = pod["metadata"]
+            own, namespace = metadata.get("labels"), namespaces.get(metadata.get("namespace", ""))
+            return next((rule.fate for rule in self.rules if rule.matches(own, namespace)), DRAIN)
+
+        return fate
+
+
+def rules_for(machine: Machine, cluster: Cluster, rules: Iterable[MachineDrainRule]) -> DrainRules:
+    """Return the rules in the Machine's namespace that apply to it. Raises InvalidRule."""
+    result = sorted(rules, key=lambda rule: rule.metadata.name)
+    for rule in result:
+        if errors := drain_rule_selector_errors(rule):
+            value = "; ".join(map(str, errors))
+            raise InvalidRule(
+                f"invalid selectors in MachineDrainRule {rule.metadata.name}: {value}"
+            )
+    return DrainRules(tuple(_pod_rule(rule) for rule in result if _applies(rule, machine, cluster)))
+
+
+def _applies(rule: MachineDrainRule, machine: Machine, cluster: Cluster) -> bool:
+    if not rule.spec.machines:
+        return True
+    return any(
+        _selector(selector.selector).matches(machine.metadata.labels)
+        and _selector(selector.cluster_selector).matches(cluster.metadata.labels)
+        for selector in rule.spec.machines
+    )
+
+
+def _pod_rule(rule: MachineDrainRule) -> PodRule:
+    drain = rule.spec.drain
+    try:
+        verdict = Verdict(drain.behavior)
+    except ValueError:
+        raise InvalidRule(
+            f'MachineDrainRule "{rule.metadata.name}" has unknown spec.drain.behavior: '
+            f'"{drain.behavior}"'
+        ) from None
+    order = (drain.order or 0) if verdict is Verdict.EVICT else 0
+    pods = tuple(
+        (_selector(pod.selector), _selector(pod.namespace_selector)) for pod in rule.spec.pods
+    )
+    return PodRule(PodDisposition(verdict, order), pods)
+
+
+def _selector(selector: LabelSelector | None) -> Selector:
+    """Return the selector; here a missing one selects everything, as an empty one does."""
+    return EVERYTHING if selector is None else selector_of(encode(selector))

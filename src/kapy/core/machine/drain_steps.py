@@ -18,7 +18,7 @@ from kapy.conditions.v1beta1 import INFO, WARNING, conditions_of, false, get, tr
 from kapy.contract.observed import Found
 from kapy.core.machine.evictions import drain
 from kapy.core.machine.scope import MachineScope
-from kapy.core.machine.volume_detachment import await_detachment
+from kapy.core.machine.volumes import await_detachment
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube.errors import KapyError
 from kapy.remote.cluster_cache import NotConnected

@@ -16,12 +16,13 @@ from kapy.core.machine.drain import (
     DrainContext,
     DrainPlan,
     DrainProgress,
+    DrainRules,
     daemon_set_of,
     is_unreachable,
     plan_drain,
     progress_message,
+    rules_for,
 )
-from kapy.core.machine.drain_rules import DrainRules, rules_for
 from kapy.core.machine.node import watched_nodes
 from kapy.core.machine.scope import MachineScope
 from kapy.engine.result import DONE, Result, requeue

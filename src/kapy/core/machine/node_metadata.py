@@ -4,35 +4,40 @@ Cluster API manages a few label domains and its own annotations; everything else
 unchanged. Synced names are listed in two annotations of the Node, so that names which disappear
 from the Machine disappear from the Node. The uninitialized taint is removed once the labels are
 set: workloads must not be scheduled by missing labels.
+
+Taints of the Machine (`spec.taints`) with the propagation Always are listed in an annotation of the
+Node, too. Taints with the propagation OnInitialization are added once, before that annotation
+exists, and belong to the Node from then on. A taint is identified by key and effect; its value
+follows the Machine's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kapy.api.embedded import MachineTaint
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation, Label
-from kapy.core.machine.node_taints import propagate_taints, same_taint
 from kapy.kube import Document
 from kapy.kube.meta import controller_of
 from kapy.kube.patch.merge_patch import difference
 from kapy.kube.regexp import Regexp
 
-ALWAYS = (
+_OWN_ANNOTATIONS = (
     Annotation.CLUSTER_NAME,
     Annotation.CLUSTER_NAMESPACE,
     Annotation.MACHINE,
     Annotation.OWNER_KIND,
     Annotation.OWNER_NAME,
 )
-
 UNINITIALIZED: Document = {"key": "node.cluster.x-k8s.io/uninitialized", "effect": "NoSchedule"}
 OUTDATED: Document = {
     "key": "node.cluster.x-k8s.io/outdated-revision",
     "effect": "PreferNoSchedule",
 }
+_ALWAYS = "Always"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +84,18 @@ def node_patch(node: Document, machine: Machine, inputs: NodeMetadataInput) -> D
     now_labels = _replace_managed(
         was_labels, _tracked_names(was_annotations, Annotation.LABELS_FROM_MACHINE), labels
     )
-    previous = {*_tracked_names(was_annotations, Annotation.ANNOTATIONS_FROM_MACHINE), *ALWAYS}
+    previous = {
+        *_tracked_names(was_annotations, Annotation.ANNOTATIONS_FROM_MACHINE),
+        *_OWN_ANNOTATIONS,
+    }
     now_annotations = _replace_managed(was_annotations, previous, annotations)
     now_annotations[Annotation.LABELS_FROM_MACHINE] = ",".join(sorted(labels))
-    own = sorted(name for name in annotations if name not in ALWAYS)
+    own = sorted(name for name in annotations if name not in _OWN_ANNOTATIONS)
     now_annotations[Annotation.ANNOTATIONS_FROM_MACHINE] = ",".join(own)
     was_taints = (node.get("spec") or {}).get("taints") or []
-    now_taints = [taint for taint in was_taints if not same_taint(taint, UNINITIALIZED)]
+    now_taints = [taint for taint in was_taints if not _same_taint(taint, UNINITIALIZED)]
     if inputs.taints:
-        now_taints, owned = propagate_taints(now_taints, was_annotations, machine.spec.taints)
+        now_taints, owned = _propagate_taints(now_taints, was_annotations, machine.spec.taints)
         now_annotations[Annotation.TAINTS_FROM_MACHINE] = owned
     now_taints = _mark_outdated(now_taints, outdated=inputs.outdated)
 
@@ -151,5 +159,45 @@ def _replace_managed(was: dict[str, str], desired: set[str], now: dict[str, str]
 
 def _mark_outdated(taints: list[Document], *, outdated: bool) -> list[Document]:
     if not outdated:
-        return [taint for taint in taints if not same_taint(taint, OUTDATED)]
-    return taints if any(same_taint(taint, OUTDATED) for taint in taints) else [*taints, OUTDATED]
+        return [taint for taint in taints if not _same_taint(taint, OUTDATED)]
+    return taints if any(_same_taint(taint, OUTDATED) for taint in taints) else [*taints, OUTDATED]
+
+
+def _propagate_taints(
+    taints: Sequence[Document], annotations: Mapping[str, str], desired: Sequence[MachineTaint]
+) -> tuple[list[Document], str]:
+    """Return the taints of the Node, and the annotation that lists the Machine's taints.
+
+    taints, annotations: the Node's current ones.
+    """
+    listed = annotations.get(Annotation.TAINTS_FROM_MACHINE)
+    owned = {_taint_name(item) for item in desired if item.propagation == _ALWAYS}
+    desired_names = {_taint_name(item) for item in desired}
+    parts = {part for part in (listed or "").split(",") if part} - desired_names
+    now = [taint for taint in taints if f"{taint.get('key')}:{taint.get('effect')}" not in parts]
+    for machine_taint in desired:
+        if machine_taint.propagation == _ALWAYS or listed is None:
+            now = _add_taints(now, machine_taint)
+    return now, ",".join(sorted(owned))
+
+
+def _same_taint(taint: Document, other: Document) -> bool:
+    """Return whether two taints have the same key and effect."""
+    return (taint.get("key"), taint.get("effect")) == (other["key"], other["effect"])
+
+
+def _add_taints(taints: Iterable[Document], desired: MachineTaint) -> list[Document]:
+    result: Document = {"key": desired.key, "effect": desired.effect}
+    if desired.value:
+        result["value"] = desired.value
+    now, value = [], False
+    for taint in taints:
+        if _same_taint(taint, result):
+            value = True
+            taint = taint if taint.get("value", "") == desired.value else result
+        now.append(taint)
+    return now if value else [*now, result]
+
+
+def _taint_name(taint: MachineTaint) -> str:
+    return f"{taint.key}:{taint.effect}"

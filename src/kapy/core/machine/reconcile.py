@@ -1,19 +1,22 @@
-"""The reconciler of Machines."""
+"""The reconciler of Machines, the phase that sets their owner, and the one that records when the
+certificates of a control plane Machine expire.
+"""
 
 from __future__ import annotations
 
 from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
-from kapy.api.names import CLUSTER_GROUP, Finalizer, Label
+from kapy.api.machines import is_control_plane
+from kapy.api.names import CLUSTER_GROUP, Annotation, Finalizer, Label
+from kapy.api.times import moment, stamp
 from kapy.conditions.paused import report_pause
+from kapy.contract.observed import Found
 from kapy.contract.ownership import ensure_owner
-from kapy.core.machine.bootstrap import reconcile_bootstrap
-from kapy.core.machine.certificates import reconcile_certificates
 from kapy.core.machine.deletion import reconcile_delete
 from kapy.core.machine.in_place import reconcile_in_place
-from kapy.core.machine.infrastructure import reconcile_infrastructure
 from kapy.core.machine.node import reconcile_node
+from kapy.core.machine.providers import reconcile_bootstrap, reconcile_infrastructure
 from kapy.core.machine.scope import Dependencies, MachineScope
 from kapy.core.machine.status import update_status
 from kapy.engine.draft import Draft
@@ -21,21 +24,26 @@ from kapy.engine.reconciler import Reconciler
 from kapy.engine.result import DONE, Result
 from kapy.engine.status_memo import StatusInputs
 from kapy.kube import Key
+from kapy.kube.errors import KapyError
 from kapy.kube.meta import controller_of, owner_reference
 
-MADE_BY_OTHERS = (Label.SET_NAME, Label.POOL_NAME, Label.CONTROL_PLANE_NAME)
+_MADE_BY_OTHERS = (Label.SET_NAME, Label.POOL_NAME, Label.CONTROL_PLANE_NAME)
 
 
-async def reconcile_owner(scope: MachineScope) -> Result:
+class BadExpiry(KapyError):
+    """The expiry annotation is no valid time."""
+
+
+async def _reconcile_owner(scope: MachineScope) -> Result:
     """Make the Cluster own a standalone Machine, and set the Cluster's label on every Machine."""
     machine = scope.machine
-    if stands_alone(machine):
+    if _stands_alone(machine):
         ensure_owner(machine.metadata.owner_references, owner_reference(scope.cluster))
     machine.metadata.labels[Label.CLUSTER_NAME] = machine.spec.cluster_name
     return DONE
 
 
-def stands_alone(machine: Machine) -> bool:
+def _stands_alone(machine: Machine) -> bool:
     """Return whether the Machine was created by a user.
 
     After a restore from a backup the owner reference may come late: the labels show that there is
@@ -43,26 +51,48 @@ def stands_alone(machine: Machine) -> bool:
     """
     if controller_of(machine) is not None:
         return False
-    return not any(label in machine.metadata.labels for label in MADE_BY_OTHERS)
+    return not any(label in machine.metadata.labels for label in _MADE_BY_OTHERS)
+
+
+async def _reconcile_certificates(scope: MachineScope) -> Result:
+    """Copy the expiry from the annotation of the Machine or else of its bootstrap config."""
+    machine = scope.machine
+    if not is_control_plane(machine):
+        return DONE
+    text = machine.metadata.annotations.get(Annotation.CERTIFICATES_EXPIRY)
+    if text is None and isinstance(scope.bootstrap, Found):
+        metadata = scope.bootstrap.view.document["metadata"]
+        text = (metadata.get("annotations") or {}).get(Annotation.CERTIFICATES_EXPIRY)
+    if text is None:
+        machine.status.certificates_expiry_date = None
+        return DONE
+    try:
+        machine.status.certificates_expiry_date = stamp(moment(text))
+    except ValueError:
+        raise BadExpiry(
+            f'failed to reconcile certificates expiry: the annotation holds "{text}", '
+            "which is no RFC 3339 time"
+        ) from None
+    return DONE
 
 
 class MachineReconciler(Reconciler[Machine, MachineScope]):
     """Reconciles Machines; the creation of a missing Cluster enqueues them."""
 
     normal = (
-        reconcile_owner,
+        _reconcile_owner,
         reconcile_bootstrap,
         reconcile_infrastructure,
         reconcile_node,
-        reconcile_certificates,
+        _reconcile_certificates,
         reconcile_in_place,
     )
     deletion = (
-        reconcile_owner,
+        _reconcile_owner,
         reconcile_bootstrap,
         reconcile_infrastructure,
         reconcile_node,
-        reconcile_certificates,
+        _reconcile_certificates,
         reconcile_delete,
     )
 

@@ -1,24 +1,26 @@
-"""Find the volumes of a drained Node that are still attached.
-
-Some storage deletes a disk together with the machine that it is attached to. Attached volumes are
-known from the Node's status and from VolumeAttachments; volumes of Pods that were not drained stay
-attached and are not waited for.
-"""
+"""Wait until a workload cluster has detached the volumes of a drained Node."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from kapy.api.names import Reason
 from kapy.api.wording import shorten
+from kapy.core.machine.drain import is_unreachable
+from kapy.core.machine.evictions import planned_drain
+from kapy.core.machine.node import watched_nodes
+from kapy.core.machine.scope import MachineScope
+from kapy.core.machine.temporary_watches import Snapshot
+from kapy.engine.result import DONE, Result
 from kapy.kube import Document, Key
-from kapy.kube.errors import KapyError
+from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.names import Resource
 
-VOLUME_ATTACHMENTS = Resource(
+_VOLUME_ATTACHMENTS = Resource(
     "storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", namespaced=False
 )
-PERSISTENT_VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
+_PERSISTENT_VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 
 
 class NoVolumeName(KapyError):
@@ -65,6 +67,44 @@ class Attached:
             if names
         ]
         return "\n".join(lines)
+
+
+async def await_detachment(scope: MachineScope, node_name: str, started: str) -> Result | None:
+    """Return None once no volume that must be waited for is attached.
+
+    It watches the VolumeAttachments; the Node is watched anyway. Raises NotConnected, NoVolumeName,
+    InvalidRule, and the workload cluster's errors.
+    """
+    node = watched_nodes(scope).raw(Key("", node_name))
+    if node is None or is_unreachable(node):  # nothing could detach the volumes
+        return None
+    attachments = await _attachments(scope)
+    on_node = names_on_node(node)
+    attached = volumes_attached_to(node_name, attachments.items if attachments else ())
+    if not on_node and not attached:
+        return None
+    planned = await planned_drain(scope, node_name, unreachable=False, hold=False)
+    client = scope.dependencies.remote.client(scope.cluster_key)
+    volumes = await client.list(_PERSISTENT_VOLUMES)
+    pending = still_attached(on_node, attached, volumes.items, claims_of(planned.skipped))
+    if not pending:
+        return None
+    if attachments:
+        attachments.watch()
+    scope.set_deleting_condition(Reason.WAITING_FOR_VOLUME_DETACH, pending.message(started))
+    return DONE
+
+
+async def _attachments(scope: MachineScope) -> Snapshot | None:
+    """Return the VolumeAttachments; None if they are not needed, or if the server has no storage
+    API.
+    """
+    if not scope.dependencies.gates.machine_wait_for_volume_detach_consider_volume_attachments:
+        return None
+    try:
+        return await scope.snapshot(_VOLUME_ATTACHMENTS)
+    except NotFound:
+        return None
 
 
 def names_on_node(node: Document) -> set[str]:

@@ -1,5 +1,8 @@
 """Phases: create a Machine for each infrastructure machine of the pool, if the provider has such
 objects.
+
+The Machine represents a machine that the provider created; nothing is created for it. So it has no
+bootstrap config, and its version is that of its Node.
 """
 
 from __future__ import annotations
@@ -10,13 +13,13 @@ from typing import Final
 
 from kapy.api.condition import Condition
 from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
 from kapy.api.names import ConditionType, Label, Reason
 from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import false, get, true
 from kapy.contract.errors import ContractError
 from kapy.contract.infra_machine import InfraMachine
 from kapy.contract.observed import Found
-from kapy.core.machinepool.desired import MANAGER, desired_machine, labels_of
 from kapy.core.machinepool.scope import MachinePoolScope, Mark
 from kapy.engine.cache import Informer
 from kapy.engine.controller import STATUS_DEBOUNCE
@@ -25,10 +28,14 @@ from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
+from kapy.kube.meta import owner_reference
+from kapy.kube.model import encode
 from kapy.kube.names import GroupKind, Resource, split_api_version
+from kapy.kube.qualified_names import label_value
 from kapy.remote.nodes import nodes_with
 
 BY_POOL: Final = "pool"
+_MANAGER: Final = "machinepool-controller"
 
 
 def pool_labels(document: Document) -> Iterable[str]:
@@ -41,7 +48,7 @@ def pool_labels(document: Document) -> Iterable[str]:
 
 
 def _machines_of(scope: MachinePoolScope, informer: Informer[Document]) -> Sequence[Document]:
-    labels = labels_of(scope.pool)
+    labels = _labels_of(scope.pool)
     cluster, pool = labels[Label.CLUSTER_NAME], labels[Label.POOL_NAME]
     return informer.list_by_index(BY_POOL, f"{scope.namespace}/{cluster}/{pool}")
 
@@ -116,10 +123,10 @@ async def _sync_machine(
             settled[_infra_name(machine)] = mark
             scope.dependencies.applied.hits[Machine.RESOURCE.kind] += 1
             return
-    intent = desired_machine(scope.pool, infra, version, machine)
-    if machine is None or not scope.dependencies.applied.is_no_op(machine, intent, MANAGER):
+    intent = _desired_machine(scope.pool, infra, version, machine)
+    if machine is None or not scope.dependencies.applied.is_no_op(machine, intent, _MANAGER):
         client = scope.dependencies.client
-        machine = await client.apply(Machine.RESOURCE, intent, field_manager=MANAGER)
+        machine = await client.apply(Machine.RESOURCE, intent, field_manager=_MANAGER)
     mark = scope.pool.metadata.generation, machine["metadata"]["resourceVersion"], version
     settled[_infra_name(machine)] = mark
 
@@ -136,6 +143,56 @@ def _version(scope: MachinePoolScope, infra: Document, machine: Document | None)
             if version := info.get("kubeletVersion"):
                 return str(version)
     return "" if machine is None else str(machine["spec"].get("version", ""))
+
+
+def _desired_machine(
+    pool: MachinePool, infra: Document, version: str, existing: Document | None
+) -> Document:
+    """Return the Machine as an apply configuration. infra: the infrastructure machine, which
+    determines its name.
+
+    version: the version of the Node, "" without one. existing: the Machine that refers to the
+    infrastructure machine; its uid protects against recreation.
+    """
+    group, _ = split_api_version(infra["apiVersion"])
+    name: str = infra["metadata"]["name"]
+    spec: Document = {
+        "clusterName": pool.spec.cluster_name,
+        "bootstrap": {"dataSecretName": ""},
+        "infrastructureRef": {"apiGroup": group, "kind": infra["kind"], "name": name},
+    }
+    if version:
+        spec["version"] = version
+    return {
+        "apiVersion": Machine.RESOURCE.api_version,
+        "kind": Machine.RESOURCE.kind,
+        "metadata": _metadata(pool, name, existing),
+        "spec": spec,
+    }
+
+
+def _metadata(pool: MachinePool, name: str, existing: Document | None) -> Document:
+    template = pool.spec.template.metadata
+    owner = owner_reference(pool, controller=True, block_deletion=True)
+    metadata: Document = {
+        "name": name,
+        "namespace": pool.metadata.namespace,
+        "labels": {**template.labels, **_labels_of(pool)},
+        "ownerReferences": [encode(owner)],
+    }
+    if existing is not None:
+        metadata |= {item: existing["metadata"][item] for item in ("name", "uid")}
+    if template.annotations:
+        metadata["annotations"] = dict(template.annotations)
+    return metadata
+
+
+def _labels_of(pool: MachinePool) -> dict[str, str]:
+    """Return the labels of the pool's Machines and their infrastructure machines."""
+    return {
+        Label.POOL_NAME: label_value(pool.metadata.name),
+        Label.CLUSTER_NAME: pool.spec.cluster_name,
+    }
 
 
 async def read_machines(scope: MachinePoolScope) -> Result:
@@ -165,7 +222,7 @@ async def report_up_to_date(scope: MachinePoolScope) -> Result:
 async def _machine_with_conditions(
     scope: MachinePoolScope, document: Document, conditions: Sequence[Condition]
 ) -> Document:
-    wanted = up_to_date(document)
+    wanted = _up_to_date(document)
     condition = get(conditions, ConditionType.UP_TO_DATE)
     state = (wanted.status, wanted.reason, wanted.message)
     if condition is not None and (condition.status, condition.reason, condition.message) == state:
@@ -176,7 +233,7 @@ async def _machine_with_conditions(
     return draft.before
 
 
-def up_to_date(machine: Document) -> Condition:
+def _up_to_date(machine: Document) -> Condition:
     """Return UpToDate, which is True until the Machine is deleted."""
     of = ConditionType.UP_TO_DATE
     if machine["metadata"].get("deletionTimestamp"):

@@ -1,42 +1,54 @@
-"""The counters, the conditions and the phase of a MachinePool (pure functions).
+"""The counters, the conditions and the phase of a MachinePool, and its v1beta1 conditions in
+`status.deprecated` (pure functions).
 
 Upstream reports only the condition Paused so far. Its contract announces that the provider's Ready
 is mirrored; without these conditions, contract violations of a provider would be invisible.
+
+Of the v1beta1 status, `nodes` sets the counters, `providers` copies the failures. Unreadable parts
+stay unchanged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
-from kapy.api.condition import Condition
+from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.embedded import StatusVersion
 from kapy.api.machine_pool import MachinePool, MachinePoolStatus
 from kapy.api.machines import is_externally_scaled
 from kapy.api.names import ConditionType, Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.versions import sum_by_version, versions_of
+from kapy.conditions import v1beta1
 from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import false, is_true, true, unknown
 from kapy.conditions.mirror import mirror_ready
 from kapy.conditions.paused import paused_condition
 from kapy.contract.fields import View
-from kapy.contract.observed import Found, Observed, Unreadable, contract_violation
+from kapy.contract.observed import Absent, Found, Observed, Unreadable, contract_violation
 from kapy.core.machinepool.scope import MachinePoolScope
-from kapy.core.machinepool.status_v1beta1 import update_v1beta1_status
 from kapy.kube import Key
+
+_SUMMARIZED: Final = (
+    V1Beta1Type.BOOTSTRAP_READY,
+    V1Beta1Type.INFRASTRUCTURE_READY,
+    V1Beta1Type.REPLICAS_READY,
+)
 
 
 def update_status(scope: MachinePoolScope) -> None:
-    """Write counters, conditions and phase to the pool's status."""
+    """Write counters, _conditions and phase to the pool's status."""
     pool = scope.pool
     if scope.has_machines is not None:
-        count(scope)
-    for condition in conditions(scope):
+        _count(scope)
+    for condition in _conditions(scope):
         set_condition(pool, condition, scope.now)
-    update_v1beta1_status(scope)
-    pool.status.phase = phase_of(pool)
+    _update_v1beta1_status(scope)
+    pool.status.phase = _phase_of(pool)
 
 
-def count(scope: MachinePoolScope) -> None:
+def _count(scope: MachinePoolScope) -> None:
     """Set the replica counters from the Machines or, if there are none, from the provider's
     machines.
     """
@@ -65,8 +77,8 @@ def _versions_of_nodes(
         yield StatusVersion(version=info.get("kubeletVersion", ""), replicas=1)
 
 
-def conditions(scope: MachinePoolScope) -> Iterable[Condition]:
-    """Return all conditions that this controller owns; during a deletion only Paused."""
+def _conditions(scope: MachinePoolScope) -> Iterable[Condition]:
+    """Return all _conditions that this controller owns; during a deletion only Paused."""
     pool = scope.pool
     yield paused_condition(pool, scope.cluster)
     if pool.deleting:
@@ -100,7 +112,7 @@ def _mirror_observed(
     return false(of, Reason.OBJECT_DOES_NOT_EXIST, f"{kind} does not exist")
 
 
-def phase_of(pool: MachinePool) -> str:
+def _phase_of(pool: MachinePool) -> str:
     """Return the pool's `status.phase`."""
     status, done = pool.status, pool.status.initialization
     phase = status.phase or "Pending"
@@ -122,3 +134,61 @@ def _scaling_phase(pool: MachinePool, desired: int) -> str:
     if is_externally_scaled(pool.metadata.annotations):
         return "Scaling"
     return "ScalingUp" if desired > ready else "ScalingDown"
+
+
+def _update_v1beta1_status(scope: MachinePoolScope) -> None:
+    """Write the v1beta1 _conditions: the parts, then their summary Ready."""
+    legacy = v1beta1.conditions_of(scope.pool)
+    if not scope.pool.deleting:
+        for beta1_condition in (
+            _bootstrap_ready(scope),
+            _infrastructure_ready(scope),
+            _replicas_ready(scope),
+        ):
+            v1beta1.set_condition(legacy, beta1_condition, scope.now)
+    v1beta1.set_condition(legacy, v1beta1.summary(legacy, _SUMMARIZED), scope.now)
+
+
+def _bootstrap_ready(scope: MachinePoolScope) -> V1Beta1Condition | None:
+    of, bootstrap = V1Beta1Type.BOOTSTRAP_READY, scope.pool.spec.template.spec.bootstrap
+    done = bool(scope.pool.status.initialization.bootstrap_data_secret_created)
+    if bootstrap.config_ref is None:
+        return v1beta1.true(of) if done else None
+    match scope.bootstrap:
+        case Found(view, None) if not view.deleting:
+            return _mirror_view(view, of, V1Beta1Reason.WAITING_FOR_DATA_SECRET, done=done)
+    return None
+
+
+def _infrastructure_ready(scope: MachinePoolScope) -> V1Beta1Condition | None:
+    of, ref = V1Beta1Type.INFRASTRUCTURE_READY, scope.pool.spec.template.spec.infrastructure_ref
+    done = bool(scope.pool.status.initialization.infrastructure_provisioned)
+    match scope.infrastructure:
+        case Found(view, None) if not view.deleting:
+            return _mirror_view(view, of, V1Beta1Reason.WAITING_FOR_INFRASTRUCTURE, done=done)
+        case Absent():
+            message = f"could not find infra reference of kind {ref.kind} with name {ref.name}"
+            return v1beta1.false(of, V1Beta1Reason.INCORRECT_EXTERNAL_REF, v1beta1.ERROR, message)
+    return None
+
+
+def _mirror_view(view: View, of: str, waiting: str, *, done: bool) -> V1Beta1Condition | None:
+    fallback = v1beta1.true(of) if done else v1beta1.false(of, waiting, v1beta1.INFO)
+    return v1beta1.mirror(v1beta1.foreign_ready(view.document), of, fallback)
+
+
+def _replicas_ready(scope: MachinePoolScope) -> V1Beta1Condition | None:
+    """Return whether each machine has a ready Node; None before the first Node."""
+    of, pool, legacy = V1Beta1Type.REPLICAS_READY, scope.pool, scope.legacy
+    refs, ids = pool.status.node_refs, pool.spec.provider_id_list
+    unknown_ids = not ids and pool.spec.replicas != 0
+    none_yet = not refs and v1beta1.get(legacy.conditions, of) is None
+    if scope.nodes is None or (none_yet and ids):
+        return None
+    if legacy.ready_replicas == (pool.status.replicas or 0) == len(refs):
+        return v1beta1.true(of)
+    return (
+        None
+        if unknown_ids
+        else v1beta1.false(of, V1Beta1Reason.WAITING_FOR_REPLICAS_READY, v1beta1.INFO)
+    )
