@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
-from kapy.core.machinedeployment import fenceposts, rolling_update
-from kapy.core.machinedeployment.rollout import Rollout
+from kapy.core.machinedeployment import strategies
+from kapy.core.machinedeployment.rollout import ROLLING_UPDATE, Rollout
 from kapy.kube import Document
 from kapy.kube.model import decode
 from tests.models.explorer import Model
@@ -139,13 +139,13 @@ def _seen(item: Set) -> tuple[int, int, int]:
 def plan(case: Case, old: tuple[int, int, int], new: tuple[int, int, int]) -> dict[str, int]:
     """Return the replicas that kapy's planner assigns to each MachineSet."""
     rollout = Rollout(_deployment(case), _machine_set("new", new), [_machine_set("old", old)])
-    rolling_update.plan_rolling_update(rollout)
+    strategies.plan_rolling_update(rollout)
     return rollout.scale
 
 
 def _deployment(case: Case) -> MachineDeployment:
     update: Document = {"maxSurge": case.surge, "maxUnavailable": case.unavailable}
-    strategy: Document = {"type": fenceposts.ROLLING_UPDATE, "rollingUpdate": update}
+    strategy: Document = {"type": ROLLING_UPDATE, "rollingUpdate": update}
     spec: Document = {"replicas": case.desired, "rollout": {"strategy": strategy}}
     return decode({"metadata": {"name": "md"}, "spec": {**_SPEC, **spec}}, MachineDeployment)
 

@@ -37,8 +37,6 @@ def test_every_finder_has_its_mutation_and_the_page_its_row() -> None:
 
 
 def test_a_change_of_no_function_is_refused() -> None:
-    nothing = Mutation(
-        "nothing", "core/machinedeployment/fenceposts.py", "import KapyError", "", ()
-    )
+    nothing = Mutation("nothing", "core/machinedeployment/rollout.py", "import KapyError", "", ())
     with pytest.raises((NotLive, SyntaxError)):
         apply(nothing)

@@ -22,8 +22,8 @@ MACHINE_SETS: Final = (
     ),
     Mutation(
         "clones of other MachineSets are taken for our own",
-        "core/machineset/orphans.py",
-        "informer.list_by_index(BY_OWNER, scope.machine_set.metadata.uid)",
+        "core/machineset/creation.py",
+        "informer.list_by_index(_BY_OWNER, scope.machine_set.metadata.uid)",
         "informer.list()",
         ("tests/core/machineset/test_creation.py",),
     ),
@@ -36,7 +36,7 @@ MACHINE_SETS: Final = (
     ),
     Mutation(
         "clones that a Machine uses count as left behind",
-        "core/machineset/orphans.py",
+        "core/machineset/creation.py",
         "return [\n"
         "        entry for entry in result if (entry[0].kind, "
         'entry[1]["metadata"]["name"]) not in in_use\n'
@@ -46,14 +46,14 @@ MACHINE_SETS: Final = (
     ),
     Mutation(
         "a scale-down does not count Machines that are being deleted",
-        "core/machineset/deletion_order.py",
-        "if machine.deleting:\n        return DELETING",
-        "if machine.deleting:\n        return KEPT",
+        "core/machineset/machines.py",
+        "if machine.deleting:\n        return _DELETING",
+        "if machine.deleting:\n        return _DELETED_LAST",
         ("tests/core/machineset/test_deletion_order.py",),
     ),
     Mutation(
         "a scale-down deletes Machines beyond those that are being deleted",
-        "core/machineset/replicas.py",
+        "core/machineset/reconcile.py",
         "deletion_order(machines, order, scope.now, healthy=scope.groups)[:count]:",
         "[\n        machine"
         " for machine in deletion_order(machines, order, scope.now, healthy=scope.groups)"
@@ -62,22 +62,22 @@ MACHINE_SETS: Final = (
     ),
     Mutation(
         "the Machine that a person chose is not deleted first",
-        "core/machineset/deletion_order.py",
-        "return DELETION_REQUESTED",
-        "return KEPT",
+        "core/machineset/machines.py",
+        "return _DELETION_REQUESTED",
+        "return _DELETED_LAST",
         SETS,
     ),
     Mutation(
         "a Machine without a Node counts as healthy",
-        "core/machineset/deletion_order.py",
+        "core/machineset/machines.py",
         "return machine.status.node_ref is not None and not (",
         "return not (",
         ("tests/core/machineset/test_deletion_order.py",),
     ),
     Mutation(
         "deletion order Newest deletes the oldest",
-        "core/machineset/deletion_order.py",
-        "return UNHEALTHY - _age_rank(machine, now)",
+        "core/machineset/machines.py",
+        "return _UNHEALTHY - _age_rank(machine, now)",
         "return _age_rank(machine, now)",
         ("tests/core/machineset/test_deletion_order.py",),
     ),
@@ -104,7 +104,7 @@ MACHINE_SETS: Final = (
     ),
     Mutation(
         "a MachineSet makes Machines although creation is disabled",
-        "core/machineset/replicas.py",
+        "core/machineset/reconcile.py",
         "if missing > 0 and not _creation_disabled(scope):",
         "if missing > 0:",
         SETS + DEPLOYMENTS,
@@ -187,35 +187,35 @@ MACHINE_DEPLOYMENTS: Final = (
     ),
     Mutation(
         "Machines that are going count as spare",
-        "core/machinedeployment/rolling_update.py",
+        "core/machinedeployment/strategies.py",
         "- pending - least - not_yet",
         "- least - not_yet",
         DEPLOYMENTS + ROLLOUTS,
     ),
     Mutation(
         "unavailable new Machines do not hold a rollout back",
-        "core/machinedeployment/rolling_update.py",
+        "core/machinedeployment/strategies.py",
         "- pending - least - not_yet",
         "- pending - least",
         DEPLOYMENTS + ROLLOUTS,
     ),
     Mutation(
         "maxSurge is rounded down",
-        "core/machinedeployment/fenceposts.py",
+        "core/machinedeployment/rollout.py",
         "scaled_value(max_surge, desired, round_up=True)",
         "scaled_value(max_surge, desired, round_up=False)",
         DEPLOYMENTS,
     ),
     Mutation(
         "maxUnavailable is rounded up",
-        "core/machinedeployment/fenceposts.py",
+        "core/machinedeployment/rollout.py",
         "scaled_value(max_unavailable, desired, round_up=False)",
         "scaled_value(max_unavailable, desired, round_up=True)",
         DEPLOYMENTS,
     ),
     Mutation(
         "a rollout that may neither surge nor shrink stands still",
-        "core/machinedeployment/fenceposts.py",
+        "core/machinedeployment/rollout.py",
         "unavailable = 1",
         "unavailable = 0",
         DEPLOYMENTS,
@@ -285,7 +285,7 @@ MACHINE_DEPLOYMENTS: Final = (
     ),
     Mutation(
         "OnDelete asks again for what a person deleted",
-        "core/machinedeployment/on_delete.py",
+        "core/machinedeployment/strategies.py",
         "missing = max(replicas(old) - existing_replicas(old), 0)",
         "missing = 0",
         DEPLOYMENTS + ROLLOUTS,

@@ -12,18 +12,19 @@ from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation
 from kapy.api.template_changes import Difference, difference
 from kapy.api.times import moment, stamp
-from kapy.core.machinedeployment.fenceposts import (
+from kapy.core.machinedeployment.revisions import classify_sets
+from kapy.core.machinedeployment.rollout import (
     BadStrategy,
+    Rollout,
     fenceposts,
     max_surge,
     max_unavailable,
+    new_replicas,
+    number_new,
 )
-from kapy.core.machinedeployment.on_delete import plan_on_delete
-from kapy.core.machinedeployment.revisions import classify_sets
-from kapy.core.machinedeployment.rolling_update import plan_rolling_update
-from kapy.core.machinedeployment.rollout import Rollout, new_replicas, number_new
 from kapy.core.machinedeployment.scale import proportion
-from kapy.core.machineset.deletion_order import deletion_order, is_healthy
+from kapy.core.machinedeployment.strategies import plan_on_delete, plan_rolling_update
+from kapy.core.machineset.machines import deletion_order, is_healthy
 from kapy.kube.int_or_percent import InvalidIntOrPercent
 from kapy.kube.meta import O, read
 from tests.oracle.topic import Check, Record, compared

@@ -8,7 +8,7 @@ import pytest
 
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
-from kapy.core.machinedeployment.status_v1beta1 import report_rollout, summarize
+from kapy.core.machinedeployment.status import report_rollout, summarize
 from kapy.kube import Document
 from kapy.kube.meta import read
 

@@ -10,7 +10,7 @@ import pytest
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation
 from kapy.api.times import stamp
-from kapy.core.machineset.deletion_order import UnknownOrder, deletion_order
+from kapy.core.machineset.machines import UnknownOrder, deletion_order
 from kapy.kube import Document
 from kapy.kube.meta import read
 

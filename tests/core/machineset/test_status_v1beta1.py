@@ -14,7 +14,7 @@ from kapy.api.machine_set import MachineSet, MachineSetV1Beta1DeprecatedStatus
 from kapy.conditions import v1beta1
 from kapy.conditions.aggregation_input import AggregationInput, Group, aggregation_input
 from kapy.core.machineset.scope import MachineSetScope
-from kapy.core.machineset.status_v1beta1 import update_status_v1beta1
+from kapy.core.machineset.status import update_status_v1beta1
 from kapy.kube import Document
 from kapy.kube.meta import read
 

@@ -21,7 +21,7 @@ from kapy.apps.plan.post_rollout_state import (
 )
 from kapy.conditions.paused import is_paused
 from kapy.core.machinedeployment.forecast import MAX_STEPS, Forecast, Step, forecast
-from kapy.core.machineset.deletion_order import deletion_order
+from kapy.core.machineset.machines import deletion_order
 from kapy.kube import Document, Key
 from kapy.kube.meta import to_document
 from kapy.kube.model import encode

@@ -15,8 +15,8 @@ from typing import Final
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet, MachineSetDeletionSpec, MachineSetSpec
 from kapy.api.names import Annotation, Finalizer, Label
-from kapy.core.machinedeployment.fenceposts import ON_DELETE, max_surge, strategy_of
 from kapy.core.machinedeployment.revisions import kept_revision_annotations
+from kapy.core.machinedeployment.rollout import ON_DELETE, max_surge, strategy_of
 from kapy.kube import Document
 from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
 from kapy.kube.errors import KapyError

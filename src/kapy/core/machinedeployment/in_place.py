@@ -16,11 +16,11 @@ from kapy.api.machines import is_updating_in_place
 from kapy.api.names import Annotation
 from kapy.contract.observed import Found, Unreadable
 from kapy.contract.templates import Template
-from kapy.core.machinedeployment.fenceposts import max_surge
 from kapy.core.machinedeployment.rollout import (
     Rollout,
     available,
     existing_replicas,
+    max_surge,
     replicas,
     up_to_date,
 )

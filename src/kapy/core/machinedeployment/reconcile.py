@@ -1,4 +1,6 @@
-"""The reconciler of MachineDeployments, and the phase that rolls out."""
+"""The reconciler of MachineDeployments, the phases that set the ownership of a MachineDeployment
+and of its templates, and the one that rolls out.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,15 @@ from datetime import timedelta
 
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
-from kapy.api.names import Annotation, Finalizer
+from kapy.api.names import Annotation, Finalizer, Label
 from kapy.api.times import moment
 from kapy.conditions.paused import report_pause
 from kapy.conditions.transitions import next_transition
+from kapy.contract.errors import ContractError
+from kapy.contract.observed import Absent, Unreadable
+from kapy.contract.ownership import ensure_owner
+from kapy.contract.templates import owned_template
 from kapy.core.machinedeployment.desired import new_set, template_hash, update_set
-from kapy.core.machinedeployment.fenceposts import ON_DELETE, strategy_of
 from kapy.core.machinedeployment.in_place import acknowledged_names, decide
 from kapy.core.machinedeployment.machinesets import (
     apply_sets,
@@ -19,24 +24,47 @@ from kapy.core.machinedeployment.machinesets import (
     delete_sets,
     read_machine_sets,
 )
-from kapy.core.machinedeployment.on_delete import plan_on_delete
-from kapy.core.machinedeployment.owner import reconcile_owner, reconcile_templates
 from kapy.core.machinedeployment.revisions import ClassifiedSets, classify_sets, newest_revision
-from kapy.core.machinedeployment.rolling_update import plan_rolling_update
-from kapy.core.machinedeployment.rollout import Rollout, number_new
+from kapy.core.machinedeployment.rollout import ON_DELETE, Rollout, number_new, strategy_of
 from kapy.core.machinedeployment.scale import proportional_scale
 from kapy.core.machinedeployment.scope import Dependencies, MachineDeploymentScope
-from kapy.core.machinedeployment.status import count, update_status
-from kapy.core.machinedeployment.status_v1beta1 import report_rollout, summarize
+from kapy.core.machinedeployment.status import count, report_rollout, summarize, update_status
+from kapy.core.machinedeployment.strategies import plan_on_delete, plan_rolling_update
 from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
 from kapy.engine.reconciler import Reconciler
 from kapy.engine.result import DONE, Result, requeue
 from kapy.engine.status_memo import StatusInputs
 from kapy.kube import Key
+from kapy.kube.meta import owner_reference
 
 
-async def roll_out(scope: MachineDeploymentScope) -> Result:
+async def _reconcile_owner(scope: MachineDeploymentScope) -> Result:
+    """Make the Cluster an owner of the MachineDeployment."""
+    deployment = scope.deployment
+    deployment.metadata.labels[Label.CLUSTER_NAME] = deployment.spec.cluster_name
+    ensure_owner(deployment.metadata.owner_references, owner_reference(scope.cluster))
+    return DONE
+
+
+async def _reconcile_templates(scope: MachineDeploymentScope) -> Result:
+    """Make the Cluster own the templates; record those that do not exist."""
+    spec, dependencies = scope.deployment.spec.template.spec, scope.dependencies
+    scope.missing = []
+    for ref in (spec.bootstrap.config_ref, spec.infrastructure_ref):
+        if ref is None:
+            continue
+        template = await owned_template(dependencies.external, ref, scope.cluster)
+        if isinstance(template, Unreadable):
+            if isinstance(template.error, ContractError):
+                scope.broken = str(template.error)
+            raise template.error
+        if isinstance(template, Absent):
+            scope.missing.append(ref.kind)
+    return DONE
+
+
+async def _roll_out(scope: MachineDeploymentScope) -> Result:
     """Plan the next step of a rollout (or of scaling, if rollouts are paused) and execute it."""
     deployment, sets = scope.deployment, scope.machine_sets
     if sets is None:
@@ -136,9 +164,9 @@ def _at_rollout_after(scope: MachineDeploymentScope) -> Result:
 class MachineDeploymentReconciler(Reconciler[MachineDeployment, MachineDeploymentScope]):
     """Reconciles MachineDeployments; the creation of a missing Cluster enqueues them."""
 
-    normal = (reconcile_owner, reconcile_templates, read_machine_sets, roll_out)
+    normal = (_reconcile_owner, _reconcile_templates, read_machine_sets, _roll_out)
     deletion = (read_machine_sets, delete_sets)
-    saves_finalizer_first = False  # roll_out saves it, together with the revision
+    saves_finalizer_first = False  # _roll_out saves it, together with the revision
     minor_counters = frozenset(
         {
             "replicas",

@@ -11,8 +11,7 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation
 from kapy.api.template_changes import creation_time
-from kapy.core.machinedeployment.fenceposts import is_rolling, max_surge
-from kapy.core.machinedeployment.rollout import available, replicas
+from kapy.core.machinedeployment.rollout import available, is_rolling, max_surge, replicas
 
 
 def proportional_scale(

@@ -38,7 +38,7 @@ _SUMMARIZED: Final = (
 
 
 def update_status(scope: MachinePoolScope) -> None:
-    """Write counters, _conditions and phase to the pool's status."""
+    """Write counters, conditions and phase to the pool's status."""
     pool = scope.pool
     if scope.has_machines is not None:
         _count(scope)
@@ -78,7 +78,7 @@ def _versions_of_nodes(
 
 
 def _conditions(scope: MachinePoolScope) -> Iterable[Condition]:
-    """Return all _conditions that this controller owns; during a deletion only Paused."""
+    """Return all conditions that this controller owns; during a deletion only Paused."""
     pool = scope.pool
     yield paused_condition(pool, scope.cluster)
     if pool.deleting:
@@ -137,7 +137,7 @@ def _scaling_phase(pool: MachinePool, desired: int) -> str:
 
 
 def _update_v1beta1_status(scope: MachinePoolScope) -> None:
-    """Write the v1beta1 _conditions: the parts, then their summary Ready."""
+    """Write the v1beta1 conditions: the parts, then their summary Ready."""
     legacy = v1beta1.conditions_of(scope.pool)
     if not scope.pool.deleting:
         for beta1_condition in (

@@ -1,22 +1,25 @@
 """Create the Machines of a MachineSet with deterministic names: first the clones of the templates,
 then the Machine.
 
-Clones without a Machine are left over from an interrupted attempt: their names are used first, so
-that a lost response never causes a second Machine. Clones of an attempt that the server refused
-permanently are deleted at once, so that the next attempt does not find them.
+Clones without a Machine are left over from an interrupted attempt: the names of these orphans are
+used first, so that a lost response never causes a second Machine. Clones of an attempt that the
+server refused permanently are deleted at once, so that the next attempt does not find them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from functools import partial
+from typing import Final, TypeAlias
 
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine import Machine
+from kapy.api.names import CLUSTER_GROUP
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.conditions import v1beta1
 from kapy.contract.errors import ContractError
+from kapy.contract.external import owner_keys
 from kapy.contract.observed import Absent, Found, Unreadable
 from kapy.contract.ownership import is_owned_by
 from kapy.contract.templates import SUFFIX, Template, clone_template
@@ -27,18 +30,23 @@ from kapy.core.machineset.desired import (
     machine_name,
     new_machine,
 )
-from kapy.core.machineset.orphans import Clone
+from kapy.core.machineset.machines import references
 from kapy.core.machineset.preflight import run_checks
-from kapy.core.machineset.scope import MachineSetScope
+from kapy.core.machineset.scope import Dependencies, MachineSetScope
+from kapy.engine.cache import Change, Informer
+from kapy.engine.controller import AGGREGATE_DEBOUNCE
 from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result
 from kapy.kube import Document, Key
 from kapy.kube.errors import REFUSED, KapyError, NotFound
 from kapy.kube.meta import owner_reference
-from kapy.kube.names import Resource
+from kapy.kube.names import GroupKind, Resource
 
 Templates: TypeAlias = list[tuple[str, Template]]
 """Templates to clone, each with the v1beta1 reason of a failure; bootstrap first."""
+_BY_OWNER: Final = "owner"
+_OWNERS: Final = owner_keys(GroupKind(CLUSTER_GROUP, "MachineSet"))
+Clone: TypeAlias = tuple[Resource, Document]
 
 
 async def create(scope: MachineSetScope, count: int, left_behind: Sequence[Clone]) -> Result:
@@ -184,3 +192,80 @@ async def _clean_up(scope: MachineSetScope, attempt: _Attempt) -> None:
             await dependencies.client.delete(resource, key, uid=clone["metadata"]["uid"])
         except NotFound:
             continue
+
+
+async def find_orphans(scope: MachineSetScope) -> list[Clone]:
+    """Return the clones that the set itself still owns, since no Machine has replaced it."""
+    spec, result = scope.machine_set.spec.template.spec, list[Clone]()
+    for ref in (spec.infrastructure_ref, spec.bootstrap.config_ref):
+        if ref is None or not ref.kind.endswith(SUFFIX):
+            continue
+        kind = GroupKind(ref.api_group, ref.kind.removesuffix(SUFFIX))
+        resource = (await scope.dependencies.external.resolve(kind)).resource
+        informer = _watch(scope, resource)
+        for document in informer.list_by_index(_BY_OWNER, scope.machine_set.metadata.uid):
+            if not document["metadata"].get("deletionTimestamp"):
+                result.append((resource, document))
+    if not result:
+        return result
+    in_use = {
+        (ref.kind, ref.name) for machine in scope.machines or () for ref in references(machine)
+    }
+    return [
+        entry for entry in result if (entry[0].kind, entry[1]["metadata"]["name"]) not in in_use
+    ]
+
+
+async def delete_orphans(scope: MachineSetScope, leftovers: Sequence[Clone]) -> None:
+    """Delete unneeded orphans; a failure of one does not stop the others."""
+    failures: list[Exception] = []
+    for resource, document in leftovers:
+        uid = document["metadata"]["uid"]
+        try:
+            await scope.dependencies.client.delete(resource, Key.of(document), uid=uid)
+        except NotFound:
+            continue
+        except KapyError as error:
+            failures.append(error)
+    if failures:
+        raise ExceptionGroup("failed to cleanup orphaned objects", failures)
+
+
+def _watch(scope: MachineSetScope, resource: Resource) -> Informer[Document]:
+    informer = scope.dependencies.cache.informer(resource)
+    informer.add_index(_BY_OWNER, _owning_sets)
+    watched, controller = scope.dependencies.watched_clones, scope.dependencies.controller
+    if controller is not None and resource not in watched:
+        watched[resource] = informer
+        mapper = partial(_sets_at_rest, scope.dependencies)
+        controller.watch(informer, mapper, debounce=AGGREGATE_DEBOUNCE)
+    if not informer.is_synced:
+        raise NotYet(f"the {resource.plural} are not read yet")
+    return informer
+
+
+def _sets_at_rest(dependencies: Dependencies, change: Change) -> Iterable[Key]:
+    """Map a new clone to its set if that has all of its Machines, as nothing else would wake it:
+    the request was processed after its deadline, when a Machine of another name was there.
+
+    A set that lacks Machines is about to create them, or backs off.
+    """
+    if change.old is not None or change.new is None:
+        return ()
+    return [
+        key
+        for key in _OWNERS(change)
+        if _has_all_machines(dependencies.fleet.machine_sets.raw(key))
+    ]
+
+
+def _has_all_machines(machine_set: Document | None) -> bool:
+    if machine_set is None:
+        return False
+    replicas = (machine_set.get("status") or {}).get("replicas") or 0
+    return bool(replicas >= (machine_set["spec"].get("replicas") or 0))
+
+
+def _owning_sets(document: Document) -> Iterable[str]:
+    owners = document["metadata"].get("ownerReferences") or ()
+    return [owner["uid"] for owner in owners if owner["kind"] == "MachineSet"]

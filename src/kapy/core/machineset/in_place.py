@@ -17,14 +17,13 @@ from kapy.contract.fields import View
 from kapy.contract.observed import Absent, Unreadable
 from kapy.contract.templates import clone_template
 from kapy.core.machineset.creation import template_of
-from kapy.core.machineset.deletion_order import deletion_order
 from kapy.core.machineset.desired import (
     MANAGER,
     machine_annotations,
     machine_labels,
     renew_machine,
 )
-from kapy.core.machineset.machines import delete_machine
+from kapy.core.machineset.machines import delete_machine, deletion_order
 from kapy.core.machineset.scope import MachineSetScope
 from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet

@@ -1,11 +1,20 @@
-"""Phases: read, adopt and (in a deletion) delete the Machines of a MachineSet."""
+"""Phases: read, adopt and (in a deletion) delete the Machines of a MachineSet. The order in which
+it deletes Machines is `spec.deletion.order` (pure functions).
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Container, Sequence
+from datetime import datetime
+
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine import Machine
-from kapy.api.names import Finalizer
+from kapy.api.machines import is_updating_in_place
+from kapy.api.names import Annotation, ConditionType, Finalizer
+from kapy.api.times import moment
 from kapy.conditions.aggregation_input import group_of
+from kapy.conditions.lookup import is_false
 from kapy.conditions.machines import is_checked
 from kapy.contract.ownership import claim, ownership_patch
 from kapy.core.machineset.scope import MachineSetScope, ObservedMachine
@@ -15,6 +24,18 @@ from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.selectors import selector_of
+
+_DELETING = 100.0
+_DELETION_REQUESTED = 80.0
+_UPDATING = 75.0
+_UNHEALTHY = 50.0
+_ANY = 20.0
+_DELETED_LAST = 0.0
+_TEN_DAYS = 864000.0  # seconds
+
+
+class UnknownOrder(KapyError):
+    """`spec.deletion.order` is none of Random, Newest and Oldest."""
 
 
 def references(machine: Machine) -> list[ContractVersionedObjectReference]:
@@ -104,3 +125,61 @@ async def delete_machine(scope: MachineSetScope, machine: Machine) -> None:
     document = dependencies.fleet.machines.raw(key)
     if document is not None and document["metadata"]["uid"] == machine.metadata.uid:
         scope.update_machine(document)
+
+
+def deletion_order(
+    machines: Sequence[Machine], order: str, now: datetime, *, healthy: Container[int] = ()
+) -> list[Machine]:
+    """Return the Machines in the order of their deletion; names break ties. order: Random (also
+    ""), Newest or Oldest. healthy: the `id`s of Machines that are known to be healthy, and neither
+    deleted nor updated. Raises UnknownOrder.
+    """
+    if order not in ("", "Random", "Newest", "Oldest"):
+        raise UnknownOrder(
+            f"Unsupported deletion order {order}. Must be one of 'Random', 'Newest', or 'Oldest'"
+        )
+
+    def rank(machine: Machine) -> tuple[float, str]:
+        if id(machine) in healthy and Annotation.DELETE_MACHINE not in machine.metadata.annotations:
+            return -_priority_by_age(machine, order, now), machine.metadata.name
+        return -priority(machine, order, now), machine.metadata.name
+
+    return sorted(machines, key=rank)
+
+
+def priority(machine: Machine, order: str, now: datetime) -> float:
+    """Return a priority from 0 (never) to 100 (first): Machines in deletion come first, or more
+    would be deleted while they go; then those that a user marked, those that are being updated (so
+    that no update completes in vain), and the unhealthy ones.
+    """
+    if machine.deleting:
+        return _DELETING
+    if Annotation.DELETE_MACHINE in machine.metadata.annotations:
+        return _DELETION_REQUESTED
+    if is_updating_in_place(machine):
+        return _UPDATING
+    return _priority_by_age(machine, order, now) if is_healthy(machine) else _UNHEALTHY
+
+
+def _priority_by_age(machine: Machine, order: str, now: datetime) -> float:
+    if order == "Oldest":
+        return _age_rank(machine, now)
+    if order == "Newest":
+        return _UNHEALTHY - _age_rank(machine, now)
+    return _ANY
+
+
+def is_healthy(machine: Machine) -> bool:
+    """Return whether no condition is bad; unknown ones do not count as bad."""
+    return machine.status.node_ref is not None and not (
+        is_false(machine.status.conditions, ConditionType.NODE_HEALTHY)
+        or is_false(machine.status.conditions, ConditionType.HEALTH_CHECK_SUCCEEDED)
+    )
+
+
+def _age_rank(machine: Machine, now: datetime) -> float:
+    """Map the age to 0 … 50, growing more and more slowly."""
+    if machine.metadata.creation_timestamp is None:
+        return _DELETED_LAST
+    age = (now - moment(machine.metadata.creation_timestamp)).total_seconds()
+    return _DELETED_LAST if age < 0 else _UNHEALTHY * (1.0 - math.exp(-age / _TEN_DAYS))

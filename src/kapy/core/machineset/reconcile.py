@@ -1,50 +1,164 @@
-"""The reconciler of MachineSets."""
+"""The reconciler of MachineSets, the phases that set the ownership of a MachineSet and of its
+templates, and the one that creates or deletes Machines to reach `spec.replicas`.
+
+Machines that were moved from another set count only after the MachineDeployment has counted them.
+"""
 
 from __future__ import annotations
 
+from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
-from kapy.api.names import Finalizer, Label
+from kapy.api.names import CLUSTER_GROUP, Annotation, Finalizer, Label
 from kapy.conditions.paused import report_pause
 from kapy.conditions.transitions import next_transition
-from kapy.core.machineset.in_place import begin_updates
-from kapy.core.machineset.machines import delete_machines, read_machines
-from kapy.core.machineset.owner import (
-    reconcile_bootstrap_template,
-    reconcile_infrastructure_template,
-    reconcile_owner,
+from kapy.contract.observed import Absent, Unreadable
+from kapy.contract.ownership import ensure_owner
+from kapy.contract.templates import SUFFIX, owned_template
+from kapy.core.machineset.creation import create, delete_orphans, find_orphans
+from kapy.core.machineset.in_place import begin_updates, move_machines, uncounted_machines
+from kapy.core.machineset.machines import (
+    delete_machine,
+    delete_machines,
+    deletion_order,
+    read_machines,
 )
 from kapy.core.machineset.propagation import propagate
 from kapy.core.machineset.remediation import remediate
-from kapy.core.machineset.replicas import reconcile_replicas
 from kapy.core.machineset.scope import Dependencies, MachineSetScope
-from kapy.core.machineset.status import update_status
-from kapy.core.machineset.status_v1beta1 import update_status_v1beta1
+from kapy.core.machineset.status import update_status, update_status_v1beta1
 from kapy.engine.draft import Draft
+from kapy.engine.failure import NotYet
 from kapy.engine.reconciler import Reconciler
 from kapy.engine.result import DONE, Result
 from kapy.engine.status_memo import StatusInputs
 from kapy.kube import Key
-from kapy.kube.meta import read
+from kapy.kube.errors import KapyError
+from kapy.kube.meta import owner_reference, read
+
+
+class NoReplicas(KapyError):
+    """`spec.replicas` is not set; admission always sets it."""
+
+
+async def _reconcile_owner(scope: MachineSetScope) -> Result:
+    """Make the Cluster own a standalone MachineSet; complete its labels, selector and template."""
+    machine_set = scope.machine_set
+    metadata, spec = machine_set.metadata, machine_set.spec
+    metadata.labels[Label.CLUSTER_NAME] = spec.cluster_name
+    spec.selector.match_labels[Label.CLUSTER_NAME] = spec.cluster_name
+    spec.template.metadata.labels[Label.CLUSTER_NAME] = spec.cluster_name
+    of_deployment = any(
+        owner.kind == "MachineDeployment" and owner.api_version.startswith(f"{CLUSTER_GROUP}/")
+        for owner in metadata.owner_references
+    )
+    if not of_deployment and Label.DEPLOYMENT_NAME not in metadata.labels:
+        ensure_owner(metadata.owner_references, owner_reference(scope.cluster))
+    return DONE
+
+
+async def _reconcile_infrastructure_template(scope: MachineSetScope) -> Result:
+    """Make the Cluster own the template of infrastructure machines."""
+    ref = scope.machine_set.spec.template.spec.infrastructure_ref
+    scope.infrastructure_missing = await _is_missing(scope, ref)
+    _raise_if_needed(scope, ref, missing=scope.infrastructure_missing)
+    return DONE
+
+
+async def _reconcile_bootstrap_template(scope: MachineSetScope) -> Result:
+    """Make the Cluster own the template of bootstrap configs, if there is one."""
+    ref = scope.machine_set.spec.template.spec.bootstrap.config_ref
+    if ref is not None:
+        scope.bootstrap_missing = await _is_missing(scope, ref)
+        _raise_if_needed(scope, ref, missing=scope.bootstrap_missing)
+    return DONE
+
+
+async def _is_missing(scope: MachineSetScope, ref: ContractVersionedObjectReference) -> bool:
+    if not ref.kind.endswith(SUFFIX):
+        return False
+    dependencies = scope.dependencies
+    template = await owned_template(dependencies.external, ref, scope.cluster)
+    if isinstance(template, Unreadable):
+        raise template.error
+    return isinstance(template, Absent)
+
+
+def _raise_if_needed(
+    scope: MachineSetScope, ref: ContractVersionedObjectReference, *, missing: bool
+) -> None:
+    """Raise for a missing template, unless the set (of an old revision, or in deletion)
+    needs none.
+    """
+    if missing and not scope.machine_set.deleting and scope.is_current:
+        raise NotYet(f"{ref.kind} {scope.namespace}/{ref.name} does not exist")
+
+
+async def _reconcile_replicas(scope: MachineSetScope) -> Result:
+    """Create missing Machines, or delete (or move) surplus ones."""
+    machine_set, machines = scope.machine_set, scope.machines
+    if machines is None:
+        return DONE
+    if machine_set.spec.replicas is None:
+        raise NoReplicas(f"spec.replicas of MachineSet {machine_set.key} is not set")
+    leftovers = await find_orphans(scope)
+    missing = machine_set.spec.replicas - len(machines)
+    if missing > 0 and not _creation_disabled(scope):
+        return await create(scope, missing, leftovers)
+    excess = -missing - len(uncounted_machines(scope))
+    if excess > 0:
+        annotations = machine_set.metadata.annotations
+        if target := annotations.get(Annotation.MOVE_MACHINES_TO_MACHINE_SET):
+            await move_machines(scope, target, excess)
+        else:
+            await _shrink(scope, excess)
+    await delete_orphans(scope, leftovers)
+    return DONE
+
+
+def _creation_disabled(scope: MachineSetScope) -> bool:
+    annotations = scope.machine_set.metadata.annotations
+    return annotations.get(Annotation.DISABLE_MACHINE_CREATE) == "true"
+
+
+async def _shrink(scope: MachineSetScope, count: int) -> None:
+    """Delete Machines by priority; a failure of one does not stop the others."""
+    machine_set, dependencies = scope.machine_set, scope.dependencies
+    order, failures = machine_set.spec.deletion.order, list[Exception]()
+    if sum(machine.deleting for machine in scope.aggregation_input.noteworthy) >= count:
+        return  # these come first
+    machines = scope.machines or []
+    for machine in deletion_order(machines, order, scope.now, healthy=scope.groups)[:count]:
+        if machine.deleting:
+            continue
+        try:
+            await delete_machine(scope, machine)
+        except KapyError as error:
+            failures.append(error)
+            continue
+        message = f'Deleted Machine "{machine.metadata.name}"'
+        dependencies.events.normal(machine_set, "SuccessfulDelete", message)
+    if failures:
+        raise ExceptionGroup("failed to delete Machines", failures)
 
 
 class MachineSetReconciler(Reconciler[MachineSet, MachineSetScope]):
     """Reconciles MachineSets; the creation of a missing Cluster enqueues them."""
 
     normal = (
-        reconcile_owner,
-        reconcile_infrastructure_template,
-        reconcile_bootstrap_template,
+        _reconcile_owner,
+        _reconcile_infrastructure_template,
+        _reconcile_bootstrap_template,
         read_machines,
         remediate,
         propagate,
         begin_updates,
-        reconcile_replicas,
+        _reconcile_replicas,
     )
     deletion = (
-        reconcile_owner,
-        reconcile_infrastructure_template,
-        reconcile_bootstrap_template,
+        _reconcile_owner,
+        _reconcile_infrastructure_template,
+        _reconcile_bootstrap_template,
         read_machines,
         delete_machines,
     )
