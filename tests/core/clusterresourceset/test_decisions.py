@@ -13,8 +13,8 @@ from kapy.api.features import DEFAULT_GATES
 from kapy.api.names import Annotation
 from kapy.client.client import Client
 from kapy.core.clusterresourceset.reconcile import is_selected
-from kapy.core.clusterresourcesetbinding.reconcile import ClusterResourceSetBindingReconciler
-from kapy.core.clusterresourcesetbinding.reconcile import Dependencies as BindingDependencies
+from kapy.core.clusterresourcesetbinding.controller import ClusterResourceSetBindingReconciler
+from kapy.core.clusterresourcesetbinding.controller import Dependencies as BindingDependencies
 from kapy.kube import Document, Key
 from kapy.kube.http import Reply, Request
 from kapy.kube.selectors import selector_of

@@ -14,8 +14,7 @@ from kapy.api.extension_config import (
     GroupVersionHook,
 )
 from kapy.conditions.lookup import get, message_of
-from kapy.core.extensionconfig.scope import ConfigScope
-from kapy.core.extensionconfig.status import update_status
+from kapy.core.extensionconfig.reconcile import ConfigScope, update_status
 from kapy.hooks.catalog import Catalog
 from kapy.hooks.hook import Deprecation
 from kapy.hooks.messages.lifecycle import BEFORE_CLUSTER_CREATE, BEFORE_CLUSTER_DELETE

@@ -16,13 +16,13 @@ from kapy.contract.observed import Absent, Found
 from kapy.core.machinehealthcheck.checks import (
     ClusterFacts,
     Healthy,
+    Target,
     Undecided,
     Unhealthy,
     Verdict,
     is_ahead,
     verdict,
 )
-from kapy.core.machinehealthcheck.targets import Target
 from kapy.kube import Document
 from kapy.kube.meta import read
 from kapy.kube.model import decode

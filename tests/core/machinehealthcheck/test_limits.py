@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kapy.api.health_check import RemediationTrigger
-from kapy.core.machinehealthcheck.limits import Allowance, BadLimit, allowance, refusal
+from kapy.core.machinehealthcheck.status import Allowance, BadLimit, allowance, refusal
 from kapy.kube import Document
 from kapy.kube.model import decode
 

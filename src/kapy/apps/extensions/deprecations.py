@@ -17,8 +17,7 @@ from kapy.api.extension_config import ExtensionConfig, ExtensionHandler
 from kapy.api.names import Annotation
 from kapy.api.validation.extension_config import longest_timeout
 from kapy.client.client import Client
-from kapy.core.extensionconfig.authority import bundle_of
-from kapy.core.extensionconfig.status import registered_handlers
+from kapy.core.extensionconfig.reconcile import bundle_of, registered_handlers
 from kapy.hooks.call import Calls, discover
 from kapy.hooks.catalog import deprecations, full_catalog
 from kapy.hooks.transport import HookTransport

@@ -9,8 +9,7 @@ from kapy.api.cluster_class import ClusterClass
 from kapy.api.extension_config import ExtensionConfig
 from kapy.contract.classes import of_template
 from kapy.contract.external import External
-from kapy.core.clusterclass.reconcile import ClusterClassReconciler
-from kapy.core.clusterclass.scope import Dependencies
+from kapy.core.clusterclass.reconcile import ClusterClassReconciler, Dependencies
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller, own_key
 from kapy.engine.runtime import Runtime

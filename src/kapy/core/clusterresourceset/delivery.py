@@ -22,9 +22,11 @@ from kapy.core.clusterresourceset.binding import (
     resource_of,
 )
 from kapy.core.clusterresourceset.manifests import BadManifest
-from kapy.core.clusterresourceset.scope import Outcome, SetScope, Source
-from kapy.core.clusterresourceset.status import (
+from kapy.core.clusterresourceset.scope import (
     SUCCESS,
+    Outcome,
+    SetScope,
+    Source,
     not_applied,
     not_connected,
     not_updated,

@@ -1,4 +1,6 @@
-"""The dependencies, inputs and results of one reconcile of a ClusterResourceSet."""
+"""The dependencies, inputs and results of one reconcile of a ClusterResourceSet, and its outcomes:
+the ResourcesApplied condition, which tells the error, or success.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ from kapy._aio.clock import Clock
 from kapy.api.cluster_resource_set import ClusterResourceSet, ResourceRef
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding
 from kapy.api.condition import Condition, V1Beta1Condition
+from kapy.api.names import ConditionType, Reason
+from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.api.wording import LOOK_AT_LOGS
 from kapy.client.client import Client
+from kapy.conditions import v1beta1
+from kapy.conditions.change import set_condition
+from kapy.conditions.lookup import false, true
 from kapy.core.clusterresourceset.applying import Progress
 from kapy.core.clusterresourceset.manifests import Manifests, Values
 from kapy.core.clusterresourceset.pending import PendingClusters
@@ -22,9 +30,11 @@ from kapy.engine.draft import Draft
 from kapy.kube import Document, Key
 from kapy.remote.cluster_cache import ClusterCache
 
-SOURCES: Final = 64
+_SOURCES: Final = 64
 """The number of sources that are cached: mostly all sources of one program's sets. They can be
 large."""
+_APPLIED: Final = ConditionType.RESOURCES_APPLIED
+_FAILED: Final = "Failed to apply ClusterResourceSet resources to Cluster"
 
 
 @dataclass(slots=True)
@@ -47,7 +57,7 @@ class Dependencies:
     source_keys: Mapper
     pending: PendingClusters[Outcome]
     progress: Lru[Progress] = field(default_factory=Lru)
-    contents: Lru[Document] = field(default_factory=lambda: Lru(SOURCES))
+    contents: Lru[Document] = field(default_factory=lambda: Lru(_SOURCES))
     controller: Controller = field(init=False)
 
 
@@ -104,3 +114,78 @@ class SetScope:
     @property
     def namespace(self) -> str:
         return self.draft.object.metadata.namespace
+
+
+SUCCESS: Final = Outcome(
+    true(_APPLIED, Reason.APPLIED), v1beta1.true(V1Beta1Type.RESOURCES_APPLIED)
+)
+
+
+def set_outcome(scope: SetScope, outcome: Outcome) -> None:
+    """Write an outcome to the set's status."""
+    set_condition(scope.set, outcome.condition, scope.now)
+    v1beta1.set_condition(v1beta1.conditions_of(scope.set), outcome.legacy, scope.now)
+
+
+def wrong_secret_type(name: str) -> Outcome:
+    """Return the outcome for a Secret whose type may not be applied. Types are immutable, and a new
+    Secret enqueues the set.
+    """
+    message = f"Secret type of resource {name} is not supported"
+    return Outcome(
+        false(_APPLIED, Reason.WRONG_SECRET_TYPE, message),
+        _warning(V1Beta1Reason.WRONG_SECRET_TYPE, "unsupported secret type"),
+    )
+
+
+def unreadable(message: str, retry: Exception | None = None) -> Outcome:
+    """Return the outcome for a missing or unreadable source."""
+    return Outcome(
+        false(_APPLIED, Reason.INTERNAL_ERROR, LOOK_AT_LOGS),
+        _warning(V1Beta1Reason.RETRIEVING_RESOURCE_FAILED, message),
+        retry,
+    )
+
+
+def no_match(error: Exception) -> Outcome:
+    """Return the outcome for an invalid selector; a change of it enqueues the set."""
+    return Outcome(
+        false(_APPLIED, Reason.INTERNAL_ERROR, LOOK_AT_LOGS),
+        _warning(V1Beta1Reason.CLUSTER_MATCH_FAILED, str(error)),
+    )
+
+
+def not_connected(message: str) -> Outcome:
+    """Return the outcome for an unreachable workload cluster; its connection enqueues the set."""
+    legacy = v1beta1.false(
+        V1Beta1Type.RESOURCES_APPLIED,
+        V1Beta1Reason.REMOTE_CLUSTER_CLIENT_FAILED,
+        v1beta1.ERROR,
+        message,
+    )
+    return Outcome(false(_APPLIED, Reason.INTERNAL_ERROR, LOOK_AT_LOGS), legacy)
+
+
+def not_applied(message: str, retry: Exception | None = None, *, goes_on: bool = False) -> Outcome:
+    """Return the outcome for objects that could not be applied, or an invalid source."""
+    return Outcome(
+        false(
+            _APPLIED, Reason.NOT_APPLIED, "Failed to apply ClusterResourceSet resources to Cluster"
+        ),
+        _warning(V1Beta1Reason.APPLY_FAILED, message),
+        retry,
+        goes_on,
+    )
+
+
+def not_updated(error: Exception) -> Outcome:
+    """Return the outcome for a failed write of the binding."""
+    return Outcome(
+        false(_APPLIED, Reason.INTERNAL_ERROR, LOOK_AT_LOGS),
+        _warning(V1Beta1Reason.APPLY_FAILED, str(error)),
+        error,
+    )
+
+
+def _warning(reason: str, message: str) -> V1Beta1Condition:
+    return v1beta1.false(V1Beta1Type.RESOURCES_APPLIED, reason, v1beta1.WARNING, message)

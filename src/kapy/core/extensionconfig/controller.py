@@ -7,9 +7,7 @@ from functools import partial
 from typing import Any
 
 from kapy.api.extension_config import ExtensionConfig
-from kapy.core.extensionconfig.authority import secret_of
-from kapy.core.extensionconfig.reconcile import ExtensionConfigReconciler
-from kapy.core.extensionconfig.scope import Dependencies
+from kapy.core.extensionconfig.reconcile import Dependencies, ExtensionConfigReconciler, secret_of
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
 from kapy.engine.runtime import Runtime

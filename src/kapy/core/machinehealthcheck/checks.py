@@ -1,8 +1,10 @@
-"""Check whether a Machine is healthy (pure: observed state in, verdict out)."""
+"""The Machines that a MachineHealthCheck selects, with their Nodes, and the check whether a Machine
+is healthy (pure: observed state in, verdict out).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
@@ -10,20 +12,71 @@ from typing import Final, NamedTuple, TypeAlias
 from kapy.api.cluster import Cluster
 from kapy.api.health_check import HealthChecks
 from kapy.api.machine import Machine
+from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.api.machines import is_control_plane
-from kapy.api.names import Annotation, ConditionType, Reason
+from kapy.api.names import Annotation, ConditionType, Label, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason
 from kapy.api.times import moment
 from kapy.api.unhealthy_conditions import UnhealthyMachineCondition, UnhealthyNodeCondition
 from kapy.client.server_clock import TOLERANCE
 from kapy.conditions.lookup import TRUE, get
 from kapy.contract.observed import Absent, Found
-from kapy.core.machinehealthcheck.targets import Target
+from kapy.engine.cache import Informer
+from kapy.kube import Document, Key
 from kapy.kube.duration import text
+from kapy.kube.model import encode
+from kapy.kube.selectors import LabelSelector, selector_of
 
-STARTUP: Final = timedelta(minutes=10)
-SLACK: Final = timedelta(seconds=1)  # times in objects are whole seconds
-LONG_AGO: Final = datetime(1, 1, 1, tzinfo=UTC)
+_STARTUP: Final = timedelta(minutes=10)
+_SLACK: Final = timedelta(seconds=1)  # times in objects are whole seconds
+_LONG_AGO: Final = datetime(1, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A Machine that a MachineHealthCheck selects, and its Node.
+
+    document, machine: the same object, both shared: read only. node: Absent if the Machine's Node
+    is gone; None if it has none yet, or if the cluster is unreachable.
+    """
+
+    document: Document
+    machine: Machine
+    node: Found[Document] | Absent | None
+
+
+def targets(
+    check: MachineHealthCheck,
+    machines: Iterable[Document],
+    typed: Callable[[Document], Machine],
+    nodes: Informer[Document] | None,
+) -> Iterator[Target]:
+    """Return the selected Machines of a Cluster without those that are excluded by annotation."""
+    selector = selector_with_cluster(check)
+    for document in machines:
+        if selector.selects(document) and not _is_exempt(document):
+            machine = typed(document)
+            yield Target(document, machine, _node_of(machine, nodes))
+
+
+def selector_with_cluster(check: MachineHealthCheck) -> LabelSelector:
+    """Return the check's selector, which includes the Cluster's label."""
+    selector = encode(check.spec.selector)
+    labels = {**selector.get("matchLabels", {}), Label.CLUSTER_NAME: check.spec.cluster_name}
+    return selector_of({**selector, "matchLabels": labels})
+
+
+def _is_exempt(machine: Document) -> bool:
+    """Return whether the Machine is paused or excluded from remediation."""
+    annotations = machine["metadata"].get("annotations") or {}
+    return Annotation.PAUSED in annotations or Annotation.SKIP_REMEDIATION in annotations
+
+
+def _node_of(machine: Machine, nodes: Informer[Document] | None) -> Found[Document] | Absent | None:
+    if nodes is None or machine.status.node_ref is None:
+        return None
+    node = nodes.raw(Key("", machine.status.node_ref.name))
+    return Absent() if node is None else Found(node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +106,6 @@ class Unhealthy:
 
 
 Verdict: TypeAlias = Healthy | Undecided | Unhealthy
-
 REMEDIATION_REQUESTED: Final = Unhealthy(
     Reason.HAS_REMEDIATE_ANNOTATION,
     f"Health check failed: marked for remediation via {Annotation.REMEDIATE_MACHINE} annotation",
@@ -91,7 +143,7 @@ class ClusterFacts(NamedTuple):
             for condition, is_true in zip(result, holds, strict=True)
             if condition is not None and is_true
         ]
-        return cls(holds[0], holds[1], max(times, default=LONG_AGO))
+        return cls(holds[0], holds[1], max(times, default=_LONG_AGO))
 
 
 class _Finding(NamedTuple):
@@ -202,7 +254,7 @@ def _startup_finding(
 ) -> _Finding:
     """Check the startup timeout, which begins when all preconditions for the Node are met."""
     seconds = checks.node_startup_timeout_seconds
-    allowed = STARTUP if seconds is None else timedelta(seconds=seconds)
+    allowed = _STARTUP if seconds is None else timedelta(seconds=seconds)
     if not allowed:
         return _NOTHING
     began = [surroundings.since, _moment(machine.metadata.creation_timestamp)]
@@ -213,7 +265,7 @@ def _startup_finding(
     if lasts > allowed:
         problem = f"Node failed to report startup in {text(allowed)}"
         return _Finding(Reason.NODE_STARTUP_TIMEOUT, (problem,))
-    return _Finding(again=allowed - lasts + SLACK)
+    return _Finding(again=allowed - lasts + _SLACK)
 
 
 class _ObservedCondition(NamedTuple):
@@ -245,7 +297,7 @@ def _unhealthy_for(
                 f"with reason {match.reason} for more than {text(allowed)}"
             )
         else:
-            waits.append(allowed - lasts + SLACK)
+            waits.append(allowed - lasts + _SLACK)
     if problems:
         return _Finding(reason, tuple(problems))
     return _Finding(again=min(waits)) if waits else _NOTHING
@@ -264,6 +316,6 @@ def _time_since(since: datetime, now: datetime) -> timedelta:
 def _moment(text: str | None) -> datetime:
     """Parse a time; a missing or invalid time counts as long ago."""
     try:
-        return moment(text) if text else LONG_AGO
+        return moment(text) if text else _LONG_AGO
     except ValueError:
-        return LONG_AGO
+        return _LONG_AGO

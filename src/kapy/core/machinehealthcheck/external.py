@@ -19,9 +19,9 @@ from kapy.conditions.lookup import false, get
 from kapy.contract.errors import NotServed
 from kapy.contract.resolve import crd_name
 from kapy.contract.templates import SUFFIX, clone_template
+from kapy.core.machinehealthcheck.checks import Target
 from kapy.core.machinehealthcheck.marks import Marks
 from kapy.core.machinehealthcheck.scope import HealthScope
-from kapy.core.machinehealthcheck.targets import Target
 from kapy.engine.cache import Informer
 from kapy.engine.controller import Mapper
 from kapy.engine.failure import NotYet

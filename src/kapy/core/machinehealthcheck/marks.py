@@ -14,9 +14,8 @@ from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.conditions import v1beta1
 from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import TRUE, false, get, true
-from kapy.core.machinehealthcheck.checks import Healthy, Undecided, Unhealthy, Verdict
+from kapy.core.machinehealthcheck.checks import Healthy, Target, Undecided, Unhealthy, Verdict
 from kapy.core.machinehealthcheck.scope import HealthScope
-from kapy.core.machinehealthcheck.targets import Target
 from kapy.engine.draft import Draft
 from kapy.kube.errors import NotFound
 

@@ -1,4 +1,6 @@
-"""The reconciler of MachineHealthChecks."""
+"""The reconciler of MachineHealthChecks, and its phases: check the Machines, report the health on
+them, and have unhealthy ones remediated.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,20 @@ from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import get, is_true
 from kapy.conditions.paused import paused_condition, report_pause
 from kapy.contract.ownership import ensure_owner
-from kapy.core.machinehealthcheck.checks import ClusterFacts, Undecided, is_ahead, verdict
-from kapy.core.machinehealthcheck.remediation import remediate, report_health
+from kapy.core.machinehealthcheck.checks import (
+    ClusterFacts,
+    Healthy,
+    Target,
+    Undecided,
+    Unhealthy,
+    is_ahead,
+    targets,
+    verdict,
+)
+from kapy.core.machinehealthcheck.external import RemediationRequests, requests_of
+from kapy.core.machinehealthcheck.marks import health_marks, mark, owner_marks
 from kapy.core.machinehealthcheck.scope import Dependencies, HealthScope
 from kapy.core.machinehealthcheck.status import count, decide, unhealthy
-from kapy.core.machinehealthcheck.targets import targets
 from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
 from kapy.engine.reconciler import Reconciler
@@ -25,10 +36,10 @@ from kapy.kube.meta import owner_reference
 from kapy.kube.names import NODES
 from kapy.remote.cluster_cache import NotConnected
 
-REQUEUE_REASON: Final = "by then a Machine may have become unhealthy"
+_REQUEUE_REASON: Final = "by then a Machine may have become unhealthy"
 
 
-async def set_cluster(scope: HealthScope) -> Result:
+async def _set_cluster(scope: HealthScope) -> Result:
     """Set the Cluster's label and owner reference on the check."""
     metadata = scope.check.metadata
     metadata.labels[Label.CLUSTER_NAME] = scope.cluster.metadata.name
@@ -36,7 +47,7 @@ async def set_cluster(scope: HealthScope) -> Result:
     return DONE
 
 
-async def check_machines(scope: HealthScope) -> Result:
+async def _check_machines(scope: HealthScope) -> Result:
     """Judge the selected Machines, and mark the unhealthy ones for remediation."""
     try:
         nodes = _nodes(scope.dependencies, scope.cluster)
@@ -62,19 +73,72 @@ async def check_machines(scope: HealthScope) -> Result:
     count(scope)
     allowance, is_news = decide(scope)
     if allowance.allowed:
-        await remediate(scope)
+        await _remediate(scope)
         return _next_check(scope)
     condition = get(check.status.conditions, ConditionType.REMEDIATION_ALLOWED)
     if is_news and condition is not None and unhealthy(scope):
         scope.dependencies.events.warning(check, "RemediationRestricted", condition.message)
-    await report_health(scope)
+    await _report_health(scope)
     return _next_check(scope)
+
+
+async def _report_health(scope: HealthScope) -> None:
+    """Only report the health on the Machines: remediation is not allowed."""
+    errors = list[Exception]()
+    for target, health in scope.findings:
+        try:
+            await mark(scope, target, health_marks(health))
+        except Exception as error:
+            errors.append(error)
+    _raise(errors)
+
+
+async def _remediate(scope: HealthScope) -> None:
+    """Have unhealthy Machines replaced by their owners, or create requests from
+    `spec.remediation.templateRef`. A failure of one does not stop the others.
+    """
+    requests = requests_of(scope)
+    errors = list[Exception]()
+    for target, health in scope.findings:
+        try:
+            match health:
+                case Unhealthy():
+                    await _remediate_one(scope, target, health, requests)
+                case Healthy():
+                    await mark(scope, target, health_marks(health))
+                    if requests is not None:
+                        await requests.delete_request(target)
+                case Undecided():
+                    pass
+        except Exception as error:
+            errors.append(error)
+    _raise(errors)
+
+
+async def _remediate_one(
+    scope: HealthScope, target: Target, health: Unhealthy, requests: RemediationRequests | None
+) -> None:
+    machine, failure = target.machine, None
+    if requests is None:
+        marks = owner_marks(machine)
+    else:
+        marks, failure = await requests.create(target)
+    if await mark(scope, target, health_marks(health), marks):
+        message = f"Machine {machine.key} has been marked as unhealthy by {scope.check.key}"
+        scope.dependencies.events.normal(machine, "MachineMarkedUnhealthy", message)
+    if failure is not None:
+        raise failure
+
+
+def _raise(errors: list[Exception]) -> None:
+    if errors:
+        raise ExceptionGroup("remediation failed", errors)
 
 
 class MachineHealthCheckReconciler(Reconciler[MachineHealthCheck, HealthScope]):
     """Reconciles MachineHealthChecks; the creation of a missing Cluster enqueues them."""
 
-    normal = deletion = (set_cluster, check_machines)
+    normal = deletion = (_set_cluster, _check_machines)
 
     def __init__(self, dependencies: Dependencies) -> None:
         super().__init__(MachineHealthCheck, dependencies.checks, dependencies.client)
@@ -112,4 +176,4 @@ def _next_check(scope: HealthScope) -> Result:
         for _, item in scope.findings
         if isinstance(item, Undecided) and item.again is not None
     ]
-    return requeue(after=min(waits), because=REQUEUE_REASON) if waits else DONE
+    return requeue(after=min(waits), because=_REQUEUE_REASON) if waits else DONE

@@ -11,8 +11,7 @@ from kapy.api.cluster import Cluster
 from kapy.api.machine_health_check import MachineHealthCheck
 from kapy.client.client import Client
 from kapy.contract.cluster_objects import ClusterObjects
-from kapy.core.machinehealthcheck.checks import Verdict
-from kapy.core.machinehealthcheck.targets import Target
+from kapy.core.machinehealthcheck.checks import Target, Verdict
 from kapy.engine.cache import Cache, Change, Informer
 from kapy.engine.controller import Controller, Mapper
 from kapy.engine.draft import Draft

@@ -1,17 +1,35 @@
-"""The counters and conditions of a MachineHealthCheck (pure functions)."""
+"""The counters and conditions of a MachineHealthCheck, and the limits of how many unhealthy
+Machines may be remediated (`spec.remediation.triggerIf`; pure functions).
+"""
 
 from __future__ import annotations
 
+from typing import Final, NamedTuple
+
+from kapy.api.health_check import RemediationTrigger
 from kapy.api.names import ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.conditions import v1beta1
 from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import false, true
 from kapy.core.machinehealthcheck.checks import Healthy, Unhealthy
-from kapy.core.machinehealthcheck.limits import Allowance, BadLimit, allowance, refusal
 from kapy.core.machinehealthcheck.scope import HealthScope
+from kapy.kube.errors import KapyError
+from kapy.kube.int_or_percent import InvalidIntOrPercent, scaled_value
 
-REMEDIATION_ALLOWED = ConditionType.REMEDIATION_ALLOWED
+_REMEDIATION_ALLOWED = ConditionType.REMEDIATION_ALLOWED
+_ALL: Final = "100%"
+
+
+class BadLimit(KapyError):
+    """A limit is invalid; the message says why."""
+
+
+class Allowance(NamedTuple):
+    """Whether remediation is allowed, and for how many more Machines."""
+
+    allowed: bool
+    remediations: int
 
 
 def count(scope: HealthScope) -> None:
@@ -52,7 +70,7 @@ def _allow(scope: HealthScope) -> bool:
     legacy = v1beta1.true(V1Beta1Type.REMEDIATION_ALLOWED)
     v1beta1.set_condition(v1beta1.conditions_of(scope.check), legacy, scope.now)
     return set_condition(
-        scope.check, true(REMEDIATION_ALLOWED, Reason.REMEDIATION_ALLOWED), scope.now
+        scope.check, true(_REMEDIATION_ALLOWED, Reason.REMEDIATION_ALLOWED), scope.now
     )
 
 
@@ -64,4 +82,55 @@ def _refuse(scope: HealthScope, reason: str, message: str) -> bool:
         message,
     )
     v1beta1.set_condition(v1beta1.conditions_of(scope.check), legacy, scope.now)
-    return set_condition(scope.check, false(REMEDIATION_ALLOWED, reason, message), scope.now)
+    return set_condition(scope.check, false(_REMEDIATION_ALLOWED, reason, message), scope.now)
+
+
+def allowance(trigger: RemediationTrigger, expected: int, healthy: int) -> Allowance:
+    """Return whether remediation is allowed, and for how many more Machines. expected: the number
+    of watched Machines. A Machine that has not started counts as unhealthy.
+
+    A range takes precedence over the limit; without either there is no limit. Raises BadLimit.
+    """
+    unhealthy = expected - healthy
+    if trigger.unhealthy_in_range:
+        lowest, highest = _range(trigger.unhealthy_in_range)
+        return _allowance(highest - unhealthy, allowed=lowest <= unhealthy <= highest)
+    try:
+        limit = scaled_value(_limit(trigger), expected, round_up=False)
+    except InvalidIntOrPercent as error:
+        raise BadLimit(f"unhealthyLessThanOrEqualTo: {error}") from None
+    return _allowance(limit - unhealthy, allowed=unhealthy <= limit)
+
+
+def refusal(trigger: RemediationTrigger, expected: int, unhealthy: int) -> str:
+    """Return the reason for which remediation is not allowed. unhealthy: the number of unhealthy
+    Machines without those that have not started.
+    """
+    counts = f"(total: {expected}, unhealthy: {unhealthy}"
+    subject = "Remediation is not allowed, the number of not started or unhealthy machines"
+    if trigger.unhealthy_in_range:
+        range_ = f"unhealthyRange: {trigger.unhealthy_in_range})"
+        return f"{subject} does not fall within the range {counts}, {range_}"
+    return f"{subject} exceeds maxUnhealthy {counts}, maxUnhealthy: {_limit(trigger)})"
+
+
+def _allowance(remaining: int, *, allowed: bool) -> Allowance:
+    return Allowance(allowed, remaining if allowed else 0)
+
+
+def _limit(trigger: RemediationTrigger) -> int | str:
+    limit = trigger.unhealthy_less_than_or_equal_to
+    return _ALL if limit is None else limit
+
+
+def _range(text: str) -> tuple[int, int]:
+    lowest, _, highest = text.strip("[]").partition("-")
+    try:
+        results = int(lowest), int(highest)
+    except ValueError:
+        raise BadLimit(f"unhealthyInRange {text} is no range like [3-5]") from None
+    if results[1] < results[0]:
+        raise BadLimit(
+            f"max value {results[1]} cannot be less than min value {results[0]} for unhealthyRange"
+        )
+    return results
