@@ -313,7 +313,7 @@ OWNERS: Final = (
 TOPOLOGY: Final = (
     Mutation(
         "workers count as upgraded before their kubelets are",
-        "core/topology/upgrading.py",
+        "core/topology/current_state.py",
         "if has != version or (runs and runs != version):",
         "if has != version:",
         ("tests/core/topology/test_upgrading.py",),

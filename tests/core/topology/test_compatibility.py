@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kapy.core.topology.compatibility import check_compatible
 from kapy.core.topology.errors import CannotReconcile
+from kapy.core.topology.planning import check_compatible
 from kapy.kube import Document
 
 

@@ -20,8 +20,7 @@ from kapy.apiserver.server import Server
 from kapy.client.client import Client
 from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
-from kapy.core.topology.templates.controller import add_to
-from kapy.core.topology.templates.unused import Dependencies, delete_unused_templates
+from kapy.core.topology.templates import Dependencies, add_to, delete_unused_templates
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kapy.core.topology.current_state import is_deployment_upgrading
 from kapy.core.topology.errors import CannotReconcile
-from kapy.core.topology.upgrading import is_deployment_upgrading
 from kapy.kube import Document
 
 NEW, OLD = "v1.35.0", "v1.34.0"

@@ -36,7 +36,7 @@ class AssumedNodes:
         version = pool.spec.template.spec.version
         return any(self._versions.get(ref.name) != version for ref in pool.status.node_refs)
 
-    # what a topology asks (kapy.core.topology.upgrading.Workloads)
+    # what a topology asks (kapy.core.topology.scope.Workloads)
 
     def informer(self, cluster: Key, resource: Resource) -> AssumedNodes:  # noqa: ARG002
         """Return the Nodes of any cluster."""

@@ -63,7 +63,7 @@ class Dependencies:
     discovery: VariableDiscovery | None = None
 
 
-class _Outdated(NamedTuple):
+class Outdated(NamedTuple):
     """A reference to a version that is not the newest one of its kind."""
 
     kind: str
@@ -83,7 +83,7 @@ class ClassScope:
     dependencies: Dependencies
     draft: Draft[ClusterClass]
     now: datetime
-    outdated: list[_Outdated] = field(default_factory=list)
+    outdated: list[Outdated] = field(default_factory=list)
     unreadable: KapyError | None = None
     undiscovered: KapyError | None = None
 
@@ -137,7 +137,7 @@ async def _compare_version(scope: ClassScope, ref: ClusterClassTemplateReference
         await scope.dependencies.external.resolve(GroupKind(group, ref.kind))
     ).resource.version
     if version != newest:
-        scope.outdated.append(_Outdated(ref.kind, ref.name, version, newest))
+        scope.outdated.append(Outdated(ref.kind, ref.name, version, newest))
 
 
 def _reference_error(

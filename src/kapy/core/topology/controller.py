@@ -14,13 +14,12 @@ from kapy.api.names import CLUSTER_GROUP, ConditionType
 from kapy.contract.classes import clusters_of_class, of_template
 from kapy.contract.cluster_objects import ClusterObjects, by_reference, cluster_of
 from kapy.contract.external import External, owner_keys
+from kapy.core.topology.current_state import is_owned
 from kapy.core.topology.fingerprint import PatchRevisions
-from kapy.core.topology.owned import is_owned
 from kapy.core.topology.planning import Planner
 from kapy.core.topology.reconcile import TopologyReconciler
-from kapy.core.topology.scope import Dependencies, Explain
-from kapy.core.topology.templates.controller import add_to as add_templates
-from kapy.core.topology.upgrading import Workloads
+from kapy.core.topology.scope import Dependencies, Explain, Workloads
+from kapy.core.topology.templates import add_to as add_templates
 from kapy.engine.cache import Cache, Change, Informer
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller, Mapper
 from kapy.engine.runtime import Runtime

@@ -1,13 +1,10 @@
-"""Read the current state of a cluster.
-
-Provider objects are read in the versions of the class's templates, so that they can be compared
-with the desired ones. A referenced object that no topology created is an error: it must not be
-changed.
+"""Read the current state of a cluster: the objects that a topology created, and whether a worker
+group is still upgrading, i.e. any of its machines runs another Kubernetes version.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kapy.api.cluster import Cluster
@@ -20,12 +17,12 @@ from kapy.contract.control_plane import ControlPlane
 from kapy.contract.external import External
 from kapy.contract.templates import SUFFIX
 from kapy.core.topology.errors import CannotReconcile, name_failed_step
-from kapy.core.topology.owned import is_owned
-from kapy.core.topology.scope import Dependencies
-from kapy.core.topology.upgrading import is_deployment_upgrading, is_pool_upgrading
+from kapy.core.topology.scope import Dependencies, Workloads
 from kapy.kube import Document, Key
 from kapy.kube.meta import read
-from kapy.kube.names import GroupKind, split_api_version
+from kapy.kube.names import NODES, GroupKind, split_api_version
+from kapy.kube.selectors import selector_of
+from kapy.remote.cluster_cache import NotConnected
 from kapy.topology.blueprint import Blueprint
 from kapy.topology.state import (
     ClusterState,
@@ -130,7 +127,7 @@ class _StateReader:
             )
             state.bootstrap_object = bootstrap
             state.infrastructure_machine_pool_object = infrastructure
-            state.is_upgrading = is_pool_upgrading(
+            state.is_upgrading = _is_pool_upgrading(
                 pool, self._dependencies.remote, self._cluster.key
             )
         return result
@@ -227,3 +224,55 @@ def _topology_name(document: Document, label: str, existing: Mapping[str, object
     if name in existing:
         raise CannotReconcile(f"duplicate {who} found for label {label}: {name}")
     return name
+
+
+def is_deployment_upgrading(deployment: Document, machines: Iterable[Document]) -> bool:
+    """Return whether a Machine of a MachineDeployment, or its Node, has another version than the
+    MachineDeployment.
+
+    machines: all Machines of the cluster. Raises CannotReconcile for a Machine without a version.
+    """
+    version = deployment["spec"]["template"]["spec"].get("version")
+    if not version:
+        return False
+    name = deployment["metadata"]["name"]
+    selector = selector_of(deployment["spec"]["selector"])
+    for machine in machines:
+        if not selector.selects(machine):
+            continue
+        has = machine["spec"].get("version")
+        if not has:
+            raise CannotReconcile(
+                f"failed to check if MachineDeployment {name} is upgrading: Machine "
+                f"{machine['metadata']['name']} has no version"
+            )
+        runs = ((machine.get("status") or {}).get("nodeInfo") or {}).get("kubeletVersion")
+        if has != version or (runs and runs != version):
+            return True
+    return False
+
+
+def _is_pool_upgrading(pool: MachinePool, remote: Workloads, cluster: Key) -> bool:
+    """Return whether a Node of a MachinePool has another version than the pool. Raises
+    CannotReconcile while that is unknown; the connection enqueues the Cluster.
+    """
+    version, refs = pool.spec.template.spec.version, pool.status.node_refs
+    if not version or not refs:
+        return False
+    problem = f"failed to check if MachinePool {pool.metadata.name} is upgrading"
+    try:
+        nodes = remote.informer(cluster, NODES)
+    except NotConnected as error:
+        raise CannotReconcile(f"{problem}: {error}") from error
+    for ref in refs:
+        node = nodes.raw(Key("", ref.name))
+        if node is None:
+            raise CannotReconcile(f"{problem}: failed to get Node {ref.name}")
+        if node["status"]["nodeInfo"]["kubeletVersion"] != version:
+            return True
+    return False
+
+
+def is_owned(document: Document) -> bool:
+    """Return whether a topology created the object."""
+    return Label.TOPOLOGY_OWNED in (document["metadata"].get("labels") or {})

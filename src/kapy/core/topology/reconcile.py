@@ -7,8 +7,11 @@ from datetime import timedelta
 
 from kapy.api.cluster import Cluster
 from kapy.api.names import Annotation, ConditionType
-from kapy.conditions.lookup import is_true
+from kapy.conditions import v1beta1
+from kapy.conditions.change import set_condition
+from kapy.conditions.lookup import get, is_true
 from kapy.conditions.paused import is_paused
+from kapy.contract.errors import ContractError
 from kapy.core.topology.blueprint import blueprint_of, check_reconciled, class_of
 from kapy.core.topology.current_state import current_state
 from kapy.core.topology.difference import plan_of
@@ -22,7 +25,6 @@ from kapy.core.topology.fingerprint import (
 )
 from kapy.core.topology.managed_fields import migrate_managed_fields
 from kapy.core.topology.scope import Dependencies, TopologyScope
-from kapy.core.topology.status import condition_messages, update_status
 from kapy.core.topology.writing import Writer
 from kapy.engine.draft import Draft
 from kapy.engine.reconciler import Reconciler
@@ -35,16 +37,22 @@ from kapy.topology.cluster_variables import with_variables
 from kapy.topology.desired import desired_state
 from kapy.topology.hook_calls import HookCalls
 from kapy.topology.patches import Cause
+from kapy.topology.reconciled_condition import (
+    ConditionPair,
+    ReconcileResult,
+    topology_reconciled,
+    write_upgrade_plans,
+)
 from kapy.topology.state import ClusterState
 from kapy.topology.upgrade_tracker import UpgradeTracker
 
 
-async def reconcile_topology(scope: TopologyScope) -> Result:
+async def _reconcile_topology(scope: TopologyScope) -> Result:
     """Compute the desired state of the Cluster's objects, and write the differences."""
     return await _with_failure(scope, _work(scope))
 
 
-async def call_delete_hook(scope: TopologyScope) -> Result:
+async def _call_delete_hook(scope: TopologyScope) -> Result:
     """Call the extensions before the deletion of a Cluster; other controllers delete its
     objects.
     """
@@ -56,8 +64,8 @@ class TopologyReconciler(Reconciler[Cluster, TopologyScope]):
     `status.observedGeneration`.
     """
 
-    normal = (reconcile_topology,)
-    deletion = (call_delete_hook,)
+    normal = (_reconcile_topology,)
+    deletion = (_call_delete_hook,)
 
     def __init__(self, dependencies: Dependencies) -> None:
         super().__init__(Cluster, dependencies.fleet.clusters, dependencies.client)
@@ -85,11 +93,11 @@ class TopologyReconciler(Reconciler[Cluster, TopologyScope]):
     def pause(self, scope: TopologyScope) -> bool:
         if not is_paused(scope.cluster, scope.cluster):
             return False
-        update_status(scope, None)
+        _update_status(scope, None)
         return True
 
     def set_status(self, scope: TopologyScope) -> Result:
-        update_status(scope, scope.failure)
+        _update_status(scope, scope.failure)
         return DONE
 
     def set_observed_generation(self, scope: TopologyScope) -> None:
@@ -132,7 +140,7 @@ def _settled_topology(scope: TopologyScope) -> SettledTopology | None:
     until = None
     if scope.calls_extensions:
         until = scope.now + RECHECK * (0.9 + scope.dependencies.random.random() / 10)
-    settled = SettledTopology(scope.mark, condition_messages(scope.cluster), until)
+    settled = SettledTopology(scope.mark, _condition_messages(scope.cluster), until)
     scope.dependencies.settled[scope.cluster.key] = settled
     return settled
 
@@ -183,7 +191,7 @@ def _is_settled(settled: SettledTopology | None, mark: Fingerprint, scope: Topol
     """
     if settled is None or (settled.fingerprint, settled.said) != (
         mark,
-        condition_messages(scope.cluster),
+        _condition_messages(scope.cluster),
     ):
         return False
     return settled.until is None or scope.now < settled.until
@@ -270,3 +278,33 @@ def _requeue_for_recheck(settled: SettledTopology | None, scope: TopologyScope) 
     if settled is None or settled.until is None:
         return DONE
     return requeue(after=settled.until - scope.now, because="extensions are called again")
+
+
+def _condition_messages(cluster: Cluster) -> tuple[str, ...]:
+    """Return the current TopologyReconciled; () if there is none."""
+    condition = get(cluster.status.conditions, ConditionType.TOPOLOGY_RECONCILED)
+    return () if condition is None else (condition.status, condition.reason, condition.message)
+
+
+def _update_status(scope: TopologyScope, failure: KapyError | None) -> None:
+    """Set TopologyReconciled in both formats, and the pending versions."""
+    cluster, now = scope.draft.object, _topology_condition(scope, failure)
+    write_upgrade_plans(cluster.status, scope.upgrades)
+    set_condition(cluster, now.condition, scope.now)
+    v1beta1.set_condition(v1beta1.conditions_of(cluster), now.legacy, scope.now)
+
+
+def _topology_condition(scope: TopologyScope, failure: KapyError | None) -> ConditionPair:
+    result = ReconcileResult(
+        cluster=scope.draft.object,
+        upgrades=scope.upgrades,
+        calls=scope.calls,
+        cluster_class=scope.cluster_class,
+        desired=scope.desired,
+        error=failure,
+    )
+    try:
+        return topology_reconciled(result)
+    except ContractError as error:
+        result = ReconcileResult(scope.draft.object, scope.upgrades, scope.calls, error=error)
+        return topology_reconciled(result)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from random import Random
+from typing import Protocol
 
 from kapy._aio.clock import Clock
 from kapy.api.cluster import Cluster
@@ -15,12 +16,12 @@ from kapy.contract.cluster_objects import ClusterObjects
 from kapy.contract.external import External
 from kapy.core.topology.fingerprint import Fingerprint, PatchRevisions, SettledTopology
 from kapy.core.topology.planning import Planner
-from kapy.core.topology.upgrading import Workloads
 from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
+from kapy.kube.names import Resource
 from kapy.topology.hook_cache import HookCache
 from kapy.topology.hook_calls import HookCalls
 from kapy.topology.hooks import LifecycleHooks
@@ -29,6 +30,26 @@ from kapy.topology.state import ClusterState
 from kapy.topology.upgrade_tracker import UpgradeTracker
 
 Explain = Callable[[Key, Sequence[Cause]], None]
+
+
+class Nodes(Protocol):
+    """The Nodes of a workload cluster, as an informer has them."""
+
+    def raw(self, key: Key) -> Document | None:
+        """Return one Node, None if it does not exist."""
+        ...
+
+
+class Workloads(Protocol):
+    """The part of `ClusterCache` that the topology controller uses."""
+
+    def informer(self, cluster: Key, resource: Resource) -> Nodes:
+        """Return the informer of a resource in a workload cluster. Raises NotConnected."""
+        ...
+
+    def subscribe(self, handler: Callable[[Key], None]) -> Callable[[], None]:
+        """Call the handler with a cluster when its connection changes."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,9 @@
-"""Execute a plan: infrastructure, control plane, the Cluster itself, then its workers."""
+"""Execute a plan: infrastructure, control plane, the Cluster itself, then its workers.
+
+New objects have an owner before the Cluster itself owns them: the shim, a Secret. If the Cluster is
+deleted before it refers to its infrastructure and control plane, they are deleted with the shim,
+which the Cluster owns from the beginning.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +13,21 @@ from contextlib import suppress
 
 from kapy.api.cluster import Cluster
 from kapy.api.machine_health_check import MachineHealthCheck
+from kapy.api.names import SECRET_TYPE
+from kapy.client.client import Client
 from kapy.contract.control_plane import ControlPlane
 from kapy.contract.templates import SUFFIX
 from kapy.core.topology.errors import CannotReconcile, creation_error
 from kapy.core.topology.intent import MANAGER
 from kapy.core.topology.planning import Parts, Plan, Planned, PlannedDeletion
 from kapy.core.topology.scope import Dependencies
-from kapy.core.topology.shim import own_new_objects, release_shim
 from kapy.kube import Document, Key
-from kapy.kube.errors import REFUSED, ApiError, KapyError, NotFound
-from kapy.kube.meta import read
+from kapy.kube.errors import REFUSED, AlreadyExists, ApiError, KapyError, NotFound
+from kapy.kube.meta import owner_reference, read
+from kapy.kube.model import encode
+from kapy.kube.names import SECRETS
 from kapy.kube.nested import value_at
+from kapy.topology.names import shim_name
 from kapy.topology.state import ClusterState
 
 log = logging.getLogger(__name__)
@@ -42,10 +51,10 @@ class Writer:
         Dependencies of a refused object are deleted; other results stay and are found by the next
         reconcile.
         """
-        await release_shim(self._client, self._current)
+        await _release_shim(self._client, self._current)
         control_plane = plan.control_plane.object
         assert not isinstance(control_plane, PlannedDeletion)
-        await own_new_objects(self._client, self._cluster, plan.infrastructure, control_plane)
+        await _own_new_objects(self._client, self._cluster, plan.infrastructure, control_plane)
         await self._apply(plan.infrastructure)
         failure = await self._control_plane(plan)
         await self._write_cluster(plan.cluster)
@@ -197,3 +206,54 @@ def _event_text(planned: Planned, version: tuple[str, ...] | None) -> str:
     if not before or not after or before == after:
         return ""
     return f" with version change from {before} to {after}"
+
+
+async def _own_new_objects(client: Client, cluster: Cluster, *planned: Planned | None) -> None:
+    """Make the shim an owner of the objects to be created."""
+    new = [element for element in planned if element is not None and element.creates]
+    if not new:
+        return
+    owner = encode(owner_reference(await _shim(client, cluster)))
+    for item in new:
+        metadata = item.intent["metadata"]
+        owners = [*(metadata.get("ownerReferences") or ()), owner]
+        item.intent = {**item.intent, "metadata": {**metadata, "ownerReferences": owners}}
+
+
+async def _release_shim(client: Client, current: ClusterState) -> None:
+    """Delete the shim once the Cluster owns everything."""
+    infrastructure, control_plane = current.infrastructure_cluster, current.control_plane.object
+    if infrastructure is None or control_plane is None:
+        return
+    cluster = current.cluster
+    name, both = shim_name(cluster.metadata.name), (infrastructure, control_plane)
+    if not any(_has_owner(item, "Secret", name) for item in both):
+        return
+    if all(_has_owner(item, "Cluster", cluster.metadata.name) for item in both):
+        try:
+            await client.delete(SECRETS, Key(cluster.metadata.namespace, name))
+        except NotFound:
+            return
+
+
+async def _shim(client: Client, cluster: Cluster) -> Document:
+    key = Key(cluster.metadata.namespace, shim_name(cluster.metadata.name))
+    shim: Document = {
+        "apiVersion": SECRETS.api_version,
+        "kind": SECRETS.kind,
+        "metadata": {
+            "name": key.name,
+            "namespace": key.namespace,
+            "ownerReferences": [encode(owner_reference(cluster))],
+        },
+        "type": SECRET_TYPE,
+    }
+    try:
+        return await client.create(SECRETS, shim)
+    except AlreadyExists:
+        return await client.get(SECRETS, key)
+
+
+def _has_owner(document: Document, kind: str, name: str) -> bool:
+    owners = document["metadata"].get("ownerReferences") or ()
+    return any(owner["kind"] == kind and owner["name"] == name for owner in owners)
