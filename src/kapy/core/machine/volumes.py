@@ -17,10 +17,10 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.names import Resource
 
-_VOLUME_ATTACHMENTS = Resource(
+VOLUME_ATTACHMENTS = Resource(
     "storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", namespaced=False
 )
-_PERSISTENT_VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
+PERSISTENT_VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 
 
 class NoVolumeName(KapyError):
@@ -85,7 +85,7 @@ async def await_detachment(scope: MachineScope, node_name: str, started: str) ->
         return None
     planned = await planned_drain(scope, node_name, unreachable=False, hold=False)
     client = scope.dependencies.remote.client(scope.cluster_key)
-    volumes = await client.list(_PERSISTENT_VOLUMES)
+    volumes = await client.list(PERSISTENT_VOLUMES)
     pending = still_attached(on_node, attached, volumes.items, claims_of(planned.skipped))
     if not pending:
         return None
@@ -102,7 +102,7 @@ async def _attachments(scope: MachineScope) -> Snapshot | None:
     if not scope.dependencies.gates.machine_wait_for_volume_detach_consider_volume_attachments:
         return None
     try:
-        return await scope.snapshot(_VOLUME_ATTACHMENTS)
+        return await scope.snapshot(VOLUME_ATTACHMENTS)
     except NotFound:
         return None
 
