@@ -15,7 +15,7 @@ from kapy.apiserver.webhooks.webhook_client import CallFailed, _decode
 from kapy.kube.apply import Tracker, Write
 from kapy.kube.apply.kinds import Types
 from kapy.kube.apply.managers import encode_entries, parse_entries
-from kapy.kube.apply.preconditions import ApplyFailed
+from kapy.kube.apply.refusals import ApplyFailed
 from kapy.kube.cel.definition import rule_errors
 from kapy.kube.cel.rules import rule_checker
 from kapy.kube.errors import ApiError, BadRequest, Conflict, KapyError

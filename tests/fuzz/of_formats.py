@@ -23,7 +23,7 @@ from kapy.kube.errors import KapyError
 from kapy.kube.gotemplate import parse as template
 from kapy.kube.pki import new_ca, new_key
 from kapy.kube.regexp.cost import TooCostly
-from kapy.kube.schema.patterns import Pattern
+from kapy.kube.schema.formats import Pattern
 from kapy.remote.etcd_messages import CALLS
 from kapy.remote.grpc import GrpcClient, serve_grpc
 from tests.fuzz.harness import Harness

@@ -14,8 +14,9 @@ from kapy.kube.field_errors import (
     FieldErrors,
     TooManyErrors,
     invalid,
+    member,
+    path_text,
 )
-from kapy.kube.field_paths import member, path_text
 from kapy.kube.schema import Structural
 from kapy.kube.schema.defaulting import MAX_ADDED_BYTES
 from kapy.kube.text_cache import text_cache

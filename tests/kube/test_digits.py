@@ -20,7 +20,7 @@ from kapy.kube.digits import has_only_digits, parse_digits, parse_integer
 from kapy.kube.errors import BadRequest
 from kapy.kube.int_or_percent import scaled_value
 from kapy.kube.meta import Object, ObjectMeta
-from kapy.kube.patch.pointer import CannotApply, index
+from kapy.kube.patch.editing import CannotApply, index
 from kapy.topology.patches.errors import NoValue
 from kapy.topology.patches.inline import value_of
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kapy.kube.json_numbers import as_doubles, fit_integers
+from kapy.kube.go_literals import as_doubles, fit_integers
 from kapy.testing.frozen import freeze
 
 

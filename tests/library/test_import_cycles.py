@@ -18,7 +18,7 @@ _IMPORT = re.compile(
 KNOWN = {
     frozenset(
         f"kapy.kube.cel.{name}"
-        for name in ("aggregates", "calls", "compiler", "logic", "macros", "members", "names")
+        for name in ("calls", "compiler", "literals", "logic", "macros", "members")
     ),
 }
 """The compiler of CEL expressions calls itself for the parts of each. No other cycle is needed."""

@@ -14,7 +14,7 @@ from kapy.api.cluster_class_variables import (
 from kapy.api.embedded import ClusterVariable
 from kapy.api.validation.cluster_class_variables import variable_errors
 from kapy.kube.field_errors import FieldError
-from kapy.kube.json_numbers import fit_integers
+from kapy.kube.go_literals import fit_integers
 from kapy.kube.model import decode, encode
 from kapy.kube.schema.rules import ABSENT
 from kapy.topology.variables import default_variables, value_errors, variable_value_errors

@@ -18,7 +18,7 @@ from kapy.api.machine_pool import MachinePool
 from kapy.contract.fields import Version
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
-from kapy.kube.json_numbers import fit_integers
+from kapy.kube.go_literals import fit_integers
 from kapy.kube.model import M, decode
 from kapy.kube.patch.strict_json_patch import Operation, parse_patch
 from kapy.topology.blueprint import Blueprint, ControlPlaneBlueprint, WorkersBlueprint

@@ -1,4 +1,8 @@
-"""Field errors with kube-apiserver's messages (`k8s.io/apimachinery` `field.Error`)."""
+"""Field errors with kube-apiserver's messages (`k8s.io/apimachinery` `field.Error`), and their paths.
+
+A path is formatted only when an error needs it: formatting the path of every visited field would
+cost quadratic time in documents with long keys.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,29 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, Self
+from typing import Any, Final, Self, TypeAlias
 
 from kapy.kube import Document
 from kapy.kube.go_literals import as_json, float_text, go_quoted
+
+Path: TypeAlias = "str | tuple[Any, str | int]"
+"""A formatted path, or a pair of a parent path and an index or a text with its punctuation."""
+
+
+def path_text(path: Path) -> str:
+    """Return a path in the form of error messages: `spec.containers[0].name`."""
+    parts: list[str] = []
+    while isinstance(path, tuple):
+        path, last = path
+        parts.append(last if isinstance(last, str) else f"[{last}]")
+    parts.append(path)
+    parts.reverse()
+    return "".join(parts)
+
+
+def member(path: Path, name: str) -> Path:
+    """Return the path of an object's member."""
+    return (path, f".{name}") if path else name
 
 
 class _NoValue:

@@ -20,8 +20,7 @@ from kapy.api.cluster_class_variables import (
 from kapy.api.embedded import ClusterVariable
 from kapy.api.variable_schema import schema_document
 from kapy.kube.field_errors import FieldError, invalid, required
-from kapy.kube.go_literals import go_quoted
-from kapy.kube.json_numbers import as_doubles, fit_integers
+from kapy.kube.go_literals import as_doubles, fit_integers, go_quoted
 from kapy.kube.model import encode
 from kapy.kube.schema import FieldSchema
 from kapy.kube.schema.rules import ABSENT

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kapy.kube import Document
-from kapy.kube.apply.last_applied import ANNOTATION
-from kapy.kube.apply.migration import migrate_entries
+from kapy.kube.apply.last_applied import ANNOTATION, migrate_entries
 
 APPLIED = {"f:metadata": {"f:annotations": {".": {}, f"f:{ANNOTATION}": {}}}, "f:data": {"f:a": {}}}
 

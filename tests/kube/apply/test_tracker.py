@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kapy.kube.apply import Tracker, Types, Write
-from kapy.kube.apply.preconditions import ApplyFailed
+from kapy.kube.apply.refusals import ApplyFailed
 from kapy.kube.errors import BadRequest, Conflict
 from tests.kube.apply.shapes import (
     API,

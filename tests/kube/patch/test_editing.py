@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kapy.kube.patch import editing
-from kapy.kube.patch.editing import ChunkedList, DocumentEditor
-from kapy.kube.patch.pointer import CannotApply, child, index
+from kapy.kube.patch.editing import CannotApply, ChunkedList, DocumentEditor, child, index
 
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(0, 3), st.floats(0, 2)),

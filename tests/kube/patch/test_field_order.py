@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kapy.kube.go_literals import go_string, go_text
 from kapy.kube.patch.field_order import apply_json_patch, apply_merge_patch
-from kapy.kube.patch.go_text import as_string, text
 
 LIVE: dict[str, Any] = {
     "b": {"z": 1, "a": {"y": 1, "x": 2}},
@@ -50,6 +50,6 @@ def test_parts_read_by_a_merge_patch_are_sorted() -> None:
 
 def test_values_are_printed_as_go_does() -> None:
     value = {"b": [1, True, None], "a": {"x": "y"}, "c": 1.5}
-    assert text(value) == "map[a:map[x:y] b:[1 true <nil>] c:1.5]"
+    assert go_text(value) == "map[a:map[x:y] b:[1 true <nil>] c:1.5]"
     printed = "[%!s(int64=1) %!s(bool=true) %!s(<nil>) x %!s(float64=1.5)]"
-    assert as_string([1, True, None, "x", 1.5]) == printed
+    assert go_string([1, True, None, "x", 1.5]) == printed

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kapy.kube import Document
-from kapy.kube.patch.three_way import three_way
+from kapy.kube.patch.merge_patch import three_way
 
 RECORDED = Path(__file__).parents[2] / "data" / "kubectl" / "three_way.jsonl"
 """Generated documents with the answers of k8s.io/apimachinery/pkg/util/jsonmergepatch v0.36.3."""

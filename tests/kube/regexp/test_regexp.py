@@ -14,7 +14,7 @@ from kapy.kube.regexp import (
     program,
     quote,
 )
-from kapy.kube.schema.patterns import Pattern
+from kapy.kube.schema.formats import Pattern
 
 CATASTROPHIC = (
     "^(a+)+$",

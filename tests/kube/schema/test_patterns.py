@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kapy.kube.schema.patterns import Pattern
+from kapy.kube.schema.formats import Pattern
 
 
 @pytest.mark.parametrize(

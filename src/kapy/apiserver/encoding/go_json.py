@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from kapy.apiserver.encoding.long_json import loads
-from kapy.kube.field_paths import Path, member, path_text
+from kapy.kube.field_errors import Path, member, path_text
 
 _SHOWN = 40
 _KEY = "looking for beginning of object key string"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kapy.apiserver.resources.structs import MalformedValue, WrongType, decoder, facts
-from kapy.kube.patch.go_text import type_of
+from kapy.kube.go_literals import go_type
 
 _NUMBERS: Final = {"int": 64, "int32": 32, "int64": 64}
 _THEMSELVES: Final = ("time", "microtime", "quantity", "intstr")
@@ -74,7 +74,7 @@ def _bytes(value: Any) -> Any:
 
 def _leaf(value: Any, kind: str, named: str) -> Any:
     """Convert a scalar, or a value of a type with its own unmarshaller."""
-    result = type_of(value)
+    result = go_type(value)
     if kind in _THEMSELVES:
         decoder(kind, named)(value, None, [])
         return value
@@ -94,7 +94,7 @@ def _leaf(value: Any, kind: str, named: str) -> Any:
 
 
 def _number(value: Any, kind: str, named: str) -> int:
-    if type_of(value) not in ("int64", "float64"):
+    if go_type(value) not in ("int64", "float64"):
         raise MalformedValue(f"unrecognized type: {kind}")
     if value != int(value):
         raise MalformedValue(f"cannot convert float64 to {named or kind}")

@@ -16,8 +16,7 @@ from kapy.apiserver.resources.structs import (
 )
 from kapy.kube import Document
 from kapy.kube.apply import Tracker
-from kapy.kube.field_errors import FieldError, invalid
-from kapy.kube.field_paths import Path, path_text
+from kapy.kube.field_errors import FieldError, Path, invalid, path_text
 from kapy.kube.schema import Structural, scale_errors
 
 

@@ -22,7 +22,7 @@ from kapy.apiserver.verbs.options import FieldValidation, webhook_options
 from kapy.apiserver.verbs.patch_results import PatchResult
 from kapy.kube import Document
 from kapy.kube.apply import Write
-from kapy.kube.apply.preconditions import conversion_error
+from kapy.kube.apply.refusals import conversion_error
 from kapy.kube.errors import ApiError, BadRequest, Invalid
 from kapy.kube.field_errors import FieldError, TooManyErrors, invalid
 from kapy.kube.names import split_api_version

@@ -12,9 +12,9 @@ from kapy.apiserver.resources.structs import WrongType, decoder, in_go_order
 from kapy.kube import Document
 from kapy.kube.errors import Invalid
 from kapy.kube.field_errors import FixedText, invalid
+from kapy.kube.go_literals import go_text
 from kapy.kube.http import JSON_PATCH
 from kapy.kube.patch import field_order
-from kapy.kube.patch.go_text import text
 
 
 class PatchResult(ABC):
@@ -85,7 +85,7 @@ class StrategicPatchResult(PatchResult):
     """The result of a strategic merge patch, which kube-apiserver converts without JSON text."""
 
     def describe(self) -> str:
-        return text(self._patch)
+        return go_text(self._patch)
 
     def repair(self, document: Document, error: WrongType) -> Document:
         del error

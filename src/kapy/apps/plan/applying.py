@@ -15,10 +15,9 @@ from kapy.apps.plan.manner import DEFAULT, ApplyOptions
 from kapy.client.client import Client
 from kapy.client.reply import document_of, failure_of
 from kapy.kube import Document, Key
-from kapy.kube.apply.last_applied import ANNOTATION, MANAGER
+from kapy.kube.apply.last_applied import ANNOTATION, MANAGER, migrate_entries, owns_annotation
 from kapy.kube.apply.last_applied import ANNOTATION as LAST_APPLIED
 from kapy.kube.apply.last_applied import MANAGER as SERVER_SIDE
-from kapy.kube.apply.migration import migrate_entries, owns_annotation
 from kapy.kube.errors import NotFound
 from kapy.kube.foreign_json import BadJson, decode_json
 from kapy.kube.http import (
@@ -30,8 +29,8 @@ from kapy.kube.http import (
     Transport,
 )
 from kapy.kube.names import Resource
+from kapy.kube.patch.merge_patch import three_way
 from kapy.kube.patch.strategic_three_way import strategic_three_way
-from kapy.kube.patch.three_way import three_way
 
 
 class Sender:

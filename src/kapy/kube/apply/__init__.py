@@ -14,7 +14,7 @@ the server can leave out the write. Nothing is mutated, and what did not change 
 """
 
 from kapy.kube.apply.kinds import Types
+from kapy.kube.apply.managers import Write
 from kapy.kube.apply.tracker import ToVersion, Tracker
-from kapy.kube.apply.write import Write
 
 __all__ = ["ToVersion", "Tracker", "Types", "Write"]

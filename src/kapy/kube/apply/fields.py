@@ -13,8 +13,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
-from kapy.kube.field_paths import Path
-from kapy.kube.field_paths import path_text as path_spelled
+from kapy.kube.field_errors import Path
+from kapy.kube.field_errors import path_text as path_spelled
 from kapy.kube.foreign_json import decode_json as from_json
 
 Fields: TypeAlias = dict[str, Any]

@@ -11,7 +11,6 @@ from kapy.kube import Document
 from kapy.kube.apply import last_applied
 from kapy.kube.apply import managers as entries
 from kapy.kube.apply.comparison import changes
-from kapy.kube.apply.conflicts import Conflicts
 from kapy.kube.apply.fields import (
     Fields,
     difference,
@@ -20,7 +19,7 @@ from kapy.kube.apply.fields import (
     union,
 )
 from kapy.kube.apply.kinds import Types
-from kapy.kube.apply.managers import Identity, ManagedEntry, Managers
+from kapy.kube.apply.managers import Identity, ManagedEntry, Managers, Write
 from kapy.kube.apply.merging import (
     merge,
     owned_fields,
@@ -29,9 +28,8 @@ from kapy.kube.apply.merging import (
     without_nulls,
     without_server_fields,
 )
-from kapy.kube.apply.preconditions import apply_failed, check_applied, check_live
+from kapy.kube.apply.refusals import Conflicts, apply_failed, check_applied, check_live
 from kapy.kube.apply.type_errors import fits, type_error_text
-from kapy.kube.apply.write import Write
 from kapy.kube.errors import ApiError
 from kapy.kube.patch.merge_patch import is_equal_json
 

@@ -19,9 +19,8 @@ from kapy.kube.apply.types import (
     item_key,
     resolve_deduced,
 )
-from kapy.kube.field_errors import limit_messages
-from kapy.kube.field_paths import Path, path_text
-from kapy.kube.patch.go_text import text
+from kapy.kube.field_errors import Path, limit_messages, path_text
+from kapy.kube.go_literals import go_text
 
 _TWICE: Final = "duplicate entries for key"
 
@@ -102,7 +101,7 @@ def _error_at(path: Path, reason: str) -> str:
 
 def _map_type_errors(node: MapType, value: Any, path: Path) -> Iterator[str]:
     if not isinstance(value, dict):
-        yield _error_at(path, f"expected map, got &{{{text(value)}}}")
+        yield _error_at(path, f"expected map, got &{{{go_text(value)}}}")
         return
     for name, inner in value.items():
         if not node.declares(name) and node.element is None:
@@ -113,7 +112,7 @@ def _map_type_errors(node: MapType, value: Any, path: Path) -> Iterator[str]:
 
 def _list_type_errors(node: ListType, value: Any, path: Path) -> Iterator[str]:
     if not isinstance(value, list):
-        yield _error_at(path, f"expected list, got &{{{text(value)}}}")
+        yield _error_at(path, f"expected list, got &{{{go_text(value)}}}")
         return
     keys: set[str] = set()
     for index, item in enumerate(value):
@@ -141,9 +140,9 @@ def _expected_type(node: Scalar, value: Any) -> str:
             return f"expected string, got &value.valueUnstructured{{Value:{_go_syntax(value)}}}"
         case "boolean":
             good = isinstance(value, bool)
-            return "" if good else f"expected boolean, got &{{{text(value)}}}"
+            return "" if good else f"expected boolean, got &{{{go_text(value)}}}"
     good = not isinstance(value, (dict, list))
-    return "" if good else f"expected any scalar, got &{{{text(value)}}}"
+    return "" if good else f"expected any scalar, got &{{{go_text(value)}}}"
 
 
 def _go_type(value: Any) -> str:
@@ -163,4 +162,4 @@ def _go_syntax(value: Any) -> str:
         return f"[]interface {{}}{{{', '.join(map(_go_syntax, value))}}}"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
-    return "interface {}(nil)" if value is None else text(value)
+    return "interface {}(nil)" if value is None else go_text(value)

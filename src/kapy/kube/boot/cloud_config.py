@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.boot.contents import MAX_STEPS, ContentDecoder, text_of
-from kapy.kube.boot.fields import flag_field, text_field
+from kapy.kube.boot.contents import MAX_STEPS, ContentDecoder, flag_field, text_field, text_of
 from kapy.kube.boot.steps import BadBootData, BootPlan, RunCommand, Step, WriteFile, shell
 from kapy.kube.boot.system import SECTIONS, disk_steps, ntp_steps, user_steps
 from kapy.kube.yaml import YamlError, load

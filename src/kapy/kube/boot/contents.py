@@ -1,4 +1,4 @@
-"""Decodes file contents in boot data, with a size limit."""
+"""Reads typed fields of boot data, and decodes file contents in it, with a size limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,29 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
+from kapy.kube import Document
 from kapy.kube.boot.steps import BadBootData
+
+
+def text_field(parent: Document, field: str, entry: str) -> str:
+    """Return a string field, "" if it is absent. Raises BadBootData. entry: the location of the
+    parent in the boot data, for errors.
+    """
+    value = parent.get(field)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise BadBootData(f"{entry}: {field} must be a string")
+    return value
+
+
+def flag_field(parent: Document, field: str, entry: str) -> bool:
+    """Return a boolean field, False if it is absent. Raises BadBootData."""
+    value = parent.get(field)
+    if value is not None and not isinstance(value, bool):
+        raise BadBootData(f"{entry}: {field} must be true or false")
+    return bool(value)
+
 
 MAX_DATA: Final = 4 << 20
 """The most bytes of boot data that are read."""

@@ -12,8 +12,14 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.boot.contents import MAX_STEPS, ContentDecoder, check_hash, text_of
-from kapy.kube.boot.fields import flag_field, text_field
+from kapy.kube.boot.contents import (
+    MAX_STEPS,
+    ContentDecoder,
+    check_hash,
+    flag_field,
+    text_field,
+    text_of,
+)
 from kapy.kube.boot.steps import BadBootData, BootPlan, RunCommand, Step, WriteFile
 from kapy.kube.foreign_json import BadJson, decode_json
 

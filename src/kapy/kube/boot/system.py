@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from kapy.kube import Document
 from kapy.kube.boot import system_scripts
-from kapy.kube.boot.fields import flag_field, text_field
+from kapy.kube.boot.contents import flag_field, text_field
 from kapy.kube.boot.steps import BadBootData, RunCommand
 
 DISKS: Final = ("disk_setup", "fs_setup", "mounts")

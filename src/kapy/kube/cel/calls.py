@@ -6,18 +6,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from kapy.kube.cel import logic
-from kapy.kube.cel.aggregates import list_term
-from kapy.kube.cel.charges import CHARGES, Charge
-from kapy.kube.cel.costs import call_cost, call_size
+from kapy.kube.cel.costs import CHARGES, Charge, call_cost, call_size
 from kapy.kube.cel.equality import concatenation
 from kapy.kube.cel.errors import CostExceeded, EvaluationError
 from kapy.kube.cel.functions import library
 from kapy.kube.cel.functions.printing import format_problem
 from kapy.kube.cel.functions.regexes import check_pattern
 from kapy.kube.cel.functions.times import duration, timestamp
+from kapy.kube.cel.literals import NAMESPACES, list_term, qualified_name
 from kapy.kube.cel.macros import MACROS, macro_term
 from kapy.kube.cel.members import has_term
-from kapy.kube.cel.names import NAMESPACES, qualified_name
 from kapy.kube.cel.terms import Frame, Run, Term, bound_cost, charge
 from kapy.kube.cel.tree import Call, ListOf, Literal, Tree
 from kapy.kube.cel.types import BOOL, Type

@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kapy.kube.cel.aggregates import list_term, map_term
 from kapy.kube.cel.calls import call_term
 from kapy.kube.cel.errors import CompileError, EvaluationError
+from kapy.kube.cel.literals import list_term, literal_term, map_term, name_term
 from kapy.kube.cel.members import index_term, select_term
-from kapy.kube.cel.names import literal_term, name_term
 from kapy.kube.cel.parser import parse
 from kapy.kube.cel.terms import Frame, Run, Term, charge
 from kapy.kube.cel.tree import Call, Index, ListOf, Literal, MapOf, Name, Select, Tree, max_steps

@@ -17,7 +17,7 @@ from kapy.kube.cel.types import Type
 from kapy.kube.field_errors import FieldError, FixedText, forbidden, invalid, required
 from kapy.kube.regexp import cost
 from kapy.kube.schema.definition import TOO_LARGE
-from kapy.kube.schema.field_paths import FieldPathError, field_at
+from kapy.kube.schema.traversal import FieldPathError, field_at
 
 RULE_LIMIT: Final = 10_000_000
 """The limit of the estimated cost of one rule, run as often as one object can require."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kapy.kube.cel.charges import equality
-from kapy.kube.cel.costs import call_cost
+from kapy.kube.cel.costs import call_cost, equality
 from kapy.kube.cel.equality import Comparison, comparison
 from kapy.kube.cel.errors import CostExceeded, EvaluationError, no_such_overload
 from kapy.kube.cel.terms import Frame, Run, Term, bound_cost, charge

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kapy.kube.cel.equality import reading
 from kapy.kube.cel.errors import EvaluationError, no_such_overload
 from kapy.kube.cel.lexer import RESERVED
-from kapy.kube.cel.names import constant, qualified_name, type_word
+from kapy.kube.cel.literals import constant, qualified_name, type_word
 from kapy.kube.cel.terms import Frame, Term, bound_cost
 from kapy.kube.cel.tree import Call, Index, Select
 from kapy.kube.cel.types import BOOL, DYN, INT, Type, accepts, has_dyn, optional_of, type_of

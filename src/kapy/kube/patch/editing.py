@@ -1,17 +1,50 @@
-"""A document under many changes; the time of each change does not depend on the document's size.
+"""A document under many changes, addressed by JSON pointers (RFC 6901).
 
-The first change of a container copies it, later ones change the copy. A long list is kept in parts
-while items are inserted and removed, so that no change moves all its items.
+The time of each change does not depend on the document's size. The first change of a container
+copies it, later ones change the copy. A long list is kept in parts while items are inserted and
+removed, so that no change moves all its items.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec.json import Decoder, Encoder
 
-from kapy.kube.patch.pointer import CannotApply, child, index
+from kapy.kube.digits import parse_integer
+
+_INDEX: Final = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+class CannotApply(Exception):
+    """An operation cannot be applied at this path."""
+
+
+def parse_pointer(pointer: str) -> list[str]:
+    """Split a pointer into tokens; text before the first slash is ignored."""
+    return [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
+
+
+def child(node: Any, token: str) -> Any:
+    """Return the value of a token in a container. Raises CannotApply."""
+    if isinstance(node, dict) and token in node:
+        return node[token]
+    if isinstance(node, list):
+        return node[index(token, len(node))]
+    raise CannotApply
+
+
+def index(token: str, length: int) -> int:
+    """Parse a list index for a list of `length` items; a negative index counts from the end."""
+    if not _INDEX.fullmatch(token):
+        raise CannotApply
+    at = parse_integer(token)
+    if not -length <= at < length:
+        raise CannotApply
+    return at % length
+
 
 LONG_LIST: Final = 16_384
 """Items of a list that is kept in parts."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.json import Decoder, Encoder
 
-from kapy.kube.patch.pointer import CannotApply, child, index, parse_pointer
+from kapy.kube.patch.editing import CannotApply, child, index, parse_pointer
 
 _encode = Encoder().encode
 _decode = Decoder().decode

@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kapy.kube.errors import BadRequest, Invalid, TooLarge
-from kapy.kube.patch.editing import DocumentEditor
-from kapy.kube.patch.pointer import CannotApply, parse_pointer
+from kapy.kube.patch.editing import CannotApply, DocumentEditor, parse_pointer
 
 MAX_OPERATIONS: Final = 10_000
 """How many operations one patch may have."""

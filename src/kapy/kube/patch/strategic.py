@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest
-from kapy.kube.patch.go_text import as_string, text
+from kapy.kube.go_literals import go_string, go_text
 from kapy.kube.patch.identity import ItemPositions, identity
 from kapy.kube.patch.merge_patch import is_equal_json
 from kapy.kube.patch.strategic_lists import (
@@ -132,7 +132,7 @@ class _Merge:
         for item in items:
             if field.key not in item:
                 raise PatchFailure(
-                    f"map: {text(item)} does not contain declared merge key: {field.key}"
+                    f"map: {go_text(item)} does not contain declared merge key: {field.key}"
                 )
             at = positions.of(item)
             if at < 0:
@@ -214,7 +214,7 @@ def _apply_directive(patch: Document) -> Document:
         return patch
     if directive == "delete":
         return {}
-    raise PatchFailure(f"unknown patch type: {as_string(directive)} in map: {text(patch)}")
+    raise PatchFailure(f"unknown patch type: {go_string(directive)} in map: {go_text(patch)}")
 
 
 def _drop_nulls(value: Any) -> None:

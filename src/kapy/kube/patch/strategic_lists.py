@@ -8,7 +8,7 @@ from typing import Any
 
 from kapy.kube import Document
 from kapy.kube.errors import Invalid
-from kapy.kube.patch.go_text import as_string, text
+from kapy.kube.go_literals import go_string, go_text
 from kapy.kube.patch.identity import ItemPositions, identity
 from kapy.kube.patch.strategic_types import DIRECTIVE, PatchFailure, wrong_type
 
@@ -21,7 +21,7 @@ def check_types(*lists: list[Any], needs_items: bool = False) -> type:
     if kinds and kinds[0] is list:
         raise Invalid("the server rejected our request due to an error in our request", details={})
     if any(kind is not kinds[0] for kind in kinds):
-        raise PatchFailure(f"list element types are not identical: {text(list(lists))}")
+        raise PatchFailure(f"list element types are not identical: {go_text(list(lists))}")
     if not kinds and needs_items:
         raise PatchFailure("no elements in any of the given slices")
     return kinds[0] if kinds else dict
@@ -48,8 +48,8 @@ def check_order(patch: list[Any], order: list[Any], key: str) -> None:
         at += 1
     if at < len(items):
         raise PatchFailure(
-            f"The order in patch list:\n{text(patch)}\n doesn't match $setElementOrder list:\n"
-            f"{text(order)}\n"
+            f"The order in patch list:\n{go_text(patch)}\n doesn't match $setElementOrder list:\n"
+            f"{go_text(order)}\n"
         )
 
 
@@ -84,7 +84,7 @@ def check_keys(items: list[Any], order: list[Any], key: str) -> None:
 
 
 def _no_key(item: Document, key: str) -> PatchFailure:
-    return PatchFailure(f"map: {text(item)} does not contain declared merge key: {key}")
+    return PatchFailure(f"map: {go_text(item)} does not contain declared merge key: {key}")
 
 
 def apply_item_directives(
@@ -108,7 +108,9 @@ def apply_item_directives(
         elif directive == "merge":
             raise PatchFailure("merging lists cannot yet be specified in the patch")
         else:
-            raise PatchFailure(f"unknown patch type: {as_string(directive)} in map: {text(item)}")
+            raise PatchFailure(
+                f"unknown patch type: {go_string(directive)} in map: {go_text(item)}"
+            )
     if replaces:
         return items, []
     if not directives:

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest
-from kapy.kube.patch.go_text import text
+from kapy.kube.go_literals import go_text
 from kapy.kube.patch.merge_patch import is_equal_json
 from kapy.kube.patch.strategic_types import (
     DELETE_FROM,
@@ -112,12 +112,12 @@ class _Difference:
             return _Lists([] if self.removes else after, [], [])
         if items.key:
             return self._keyed_items(before, after, items)
-        there, wanted = {text(item) for item in before}, {text(item) for item in after}
+        there, wanted = {go_text(item) for item in before}, {go_text(item) for item in after}
         if self.removes:
-            removal = {text(item): item for item in before if text(item) not in wanted}
+            removal = {go_text(item): item for item in before if go_text(item) not in wanted}
             return _Lists([], [removal[key] for key in sorted(removal)], after if removal else [])
-        new = [item for item in after if text(item) not in there]
-        in_order = sorted(before, key=text)  # kubectl sorts the existing items first
+        new = [item for item in after if go_text(item) not in there]
+        in_order = sorted(before, key=go_text)  # kubectl sorts the existing items first
         return _Lists(new, [], [] if is_equal_json(in_order, after) else after)
 
     def _keyed_items(self, before: list[Any], after: list[Any], items: Field) -> _Lists:
@@ -200,4 +200,4 @@ def _field(types: Types, kind: str, name: str) -> Field:
 def _key(item: Any, key: str) -> str:
     if not isinstance(item, dict) or key not in item:
         raise BadRequest(f"an item of a list has no {key}, by which its items are told apart")
-    return text(item[key])
+    return go_text(item[key])

@@ -7,8 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from kapy.kube import Document
 from kapy.kube.errors import ApiError
-from kapy.kube.go_literals import go_quoted
-from kapy.kube.patch.go_text import type_of
+from kapy.kube.go_literals import go_quoted, go_type
 
 DIRECTIVE: Final = "$patch"
 RETAIN: Final = "$retainKeys"
@@ -38,7 +37,7 @@ class PatchFailure(ApiError):
 
 def wrong_type(expected: Any, actual: Any) -> PatchFailure:
     """Return the error for a value of a patch with the wrong type."""
-    return PatchFailure(f"expected a {type_of(expected)}, but received a {type_of(actual)}")
+    return PatchFailure(f"expected a {go_type(expected)}, but received a {go_type(actual)}")
 
 
 class Field(NamedTuple):

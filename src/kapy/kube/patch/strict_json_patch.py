@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kapy.kube.errors import KapyError
-from kapy.kube.json_numbers import fit_integers
-from kapy.kube.patch.editing import DocumentEditor
-from kapy.kube.patch.pointer import CannotApply, child, parse_pointer
+from kapy.kube.go_literals import fit_integers
+from kapy.kube.patch.editing import CannotApply, DocumentEditor, child, parse_pointer
 
 Pointer = tuple[str, ...]
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
 from kapy.kube.errors import KapyError
-from kapy.kube.regexp.classes import CharacterClasses
-from kapy.kube.regexp.escapes import InvalidSyntax, escape, literal
+from kapy.kube.regexp.classes import CharacterClasses, InvalidSyntax, escape, literal
 
 MAX_LENGTH: Final = 1 << 16
 """Characters that a pattern may have."""

@@ -17,11 +17,10 @@ from kapy.kube.schema.definition import (
     unknown_formats,
     validate_schema,
 )
-from kapy.kube.schema.field import FieldSchema
 from kapy.kube.schema.rules import CheckedValue, Findings, RuleChecker, Rules
 from kapy.kube.schema.scale import scale_errors
 from kapy.kube.schema.strictness import Strictness, strictness_after
-from kapy.kube.schema.structural import Structural
+from kapy.kube.schema.structural import FieldSchema, Structural
 from kapy.kube.schema.traversal import any_schema
 
 __all__ = [

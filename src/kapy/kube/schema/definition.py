@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, aggregate, forbidden, invalid
-from kapy.kube.field_paths import path_text
+from kapy.kube.field_errors import FieldError, aggregate, forbidden, invalid, path_text
 from kapy.kube.regexp import TooCostly, allowance
 from kapy.kube.schema.embedded import embedded_errors, embedded_metadata
 from kapy.kube.schema.formats import format_of

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError, invalid, required
-from kapy.kube.field_paths import Path, member, path_text
+from kapy.kube.field_errors import FieldError, Path, invalid, member, path_text, required
 from kapy.kube.schema.node import Node
 
 _OWN: Final = ("apiVersion", "kind", "metadata")

@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.schema.formats import Format, format_of
-from kapy.kube.schema.patterns import Pattern
+from kapy.kube.schema.formats import Format, Pattern, format_of
 from kapy.kube.schema.rules import ABSENT, RuleChecker, Rules
 
 

@@ -10,11 +10,10 @@ from typing import Any, Final
 
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
-from kapy.kube.schema.field_paths import FieldPathError, field_at
 from kapy.kube.schema.schema_text import items_text
 from kapy.kube.schema.strictness import TYPES, Strictness, has_granular_set
 from kapy.kube.schema.structure_errors import unreadable
-from kapy.kube.schema.traversal import JUNCTORS
+from kapy.kube.schema.traversal import JUNCTORS, FieldPathError, field_at
 
 _META: Final = frozenset(("metadata", "kind", "apiVersion"))
 _LIST: Final = "x-kubernetes-list-type"

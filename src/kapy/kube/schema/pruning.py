@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kapy.kube import Document
-from kapy.kube.field_paths import Path, member, path_text
+from kapy.kube.field_errors import Path, member, path_text
 from kapy.kube.schema.node import Node
 from kapy.kube.schema.rules import ABSENT
 

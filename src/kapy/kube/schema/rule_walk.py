@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from kapy.kube import Document
-from kapy.kube.field_paths import Path, member
+from kapy.kube.field_errors import Path, member
 from kapy.kube.schema.node import Node
 from kapy.kube.schema.rules import ABSENT, CheckedValue, Findings
 

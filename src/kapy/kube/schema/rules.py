@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
 
 from kapy.kube import Document
-from kapy.kube.field_errors import FieldError
-from kapy.kube.field_paths import Path, path_text
+from kapy.kube.field_errors import FieldError, Path, path_text
 from kapy.kube.patch.merge_patch import is_equal_json
 
 BUDGET: Final = 10_000_000

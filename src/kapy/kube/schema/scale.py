@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, invalid
-from kapy.kube.patch.go_text import text
+from kapy.kube.go_literals import go_text
 
 _MAX_INT32: Final = (1 << 31) - 1
 _GO_TYPES: Final = {
@@ -61,4 +61,4 @@ def value_at(document: Document, path: str, expected: type) -> tuple[Any, str]:
 def _accessor_error(names: list[str], value: Any, expected: str) -> str:
     path = "." + ".".join(names)
     result = _GO_TYPES.get(type(value), "<nil>")
-    return f"{path} accessor error: {text(value)} is of the type {result}, expected {expected}"
+    return f"{path} accessor error: {go_text(value)} is of the type {result}, expected {expected}"

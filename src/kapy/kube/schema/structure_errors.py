@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
-from kapy.kube.schema.patterns import Pattern
+from kapy.kube.schema.formats import Pattern
 from kapy.kube.schema.traversal import JUNCTORS, additional_schema, items_schema
 
 Level: TypeAlias = Literal["root", "item", "field"]

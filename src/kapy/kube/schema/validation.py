@@ -17,12 +17,14 @@ from kapy.kube.field_errors import (
     NO_VALUE,
     FieldError,
     FieldErrors,
+    Path,
     TooManyErrors,
     duplicate,
     invalid,
+    member,
+    path_text,
     required,
 )
-from kapy.kube.field_paths import Path, member, path_text
 from kapy.kube.go_literals import float_text, go_quoted
 from kapy.kube.patch.merge_patch import is_equal_json
 from kapy.kube.schema.node import Junctors, Node

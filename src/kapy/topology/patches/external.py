@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from kapy.api.cluster import Cluster
 from kapy.kube import Document
 from kapy.kube.foreign_json import decode_json
-from kapy.kube.json_numbers import fit_integers
+from kapy.kube.go_literals import fit_integers
 from kapy.kube.patch.strict_json_patch import BadPatch, Operation, parse_patch
 from kapy.topology.patches.item import Holder, Item
 

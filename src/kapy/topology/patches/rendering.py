@@ -18,8 +18,8 @@ from functools import cache
 from typing import Any, Final, Protocol, TypeAlias
 
 from kapy.kube import Document, yaml
+from kapy.kube.go_literals import fit_integers, map_numbers, to_double
 from kapy.kube.gotemplate import BadTemplate, CannotRender, WorkExceeded, parse
-from kapy.kube.json_numbers import fit_integers, map_numbers, to_double
 from kapy.kube.template_work import FULL, QUICK, TooLong, Work
 from kapy.topology.patches.errors import NoValue
 

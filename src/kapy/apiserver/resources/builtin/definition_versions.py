@@ -14,9 +14,9 @@ from typing import Any, Final
 from kapy.kube import Document
 from kapy.kube.field_errors import FieldError, FixedText, duplicate, invalid, required
 from kapy.kube.schema import any_schema
-from kapy.kube.schema.field_paths import FieldPathError, field_at
 from kapy.kube.schema.schema_text import schema_members
 from kapy.kube.schema.structure_errors import unreadable
+from kapy.kube.schema.traversal import FieldPathError, field_at
 
 _TYPES: Final = ("boolean", "date", "integer", "number", "string")
 _FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
