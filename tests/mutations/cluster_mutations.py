@@ -251,7 +251,7 @@ RESOURCE_SETS: Final = (
     ),
     Mutation(
         "errors tell what a Secret holds",
-        "core/clusterresourceset/applying.py",
+        "core/clusterresourceset/manifests.py",
         "what = error.reason if secret and isinstance(error, ApiError) else str(error)",
         "what = str(error)",
         SETS,
@@ -279,7 +279,7 @@ RESOURCE_SETS: Final = (
     ),
     Mutation(
         "Reconcile replaces what the server sets",
-        "core/clusterresourceset/applying.py",
+        "core/clusterresourceset/manifests.py",
         'if "status" in current:\n        whole["status"] = current["status"]',
         "",
         SETS,

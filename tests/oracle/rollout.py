@@ -22,8 +22,7 @@ from kapy.core.machinedeployment.rollout import (
     new_replicas,
     number_new,
 )
-from kapy.core.machinedeployment.scale import proportion
-from kapy.core.machinedeployment.strategies import plan_on_delete, plan_rolling_update
+from kapy.core.machinedeployment.strategies import plan_on_delete, plan_rolling_update, proportion
 from kapy.core.machineset.machines import deletion_order, is_healthy
 from kapy.kube.int_or_percent import InvalidIntOrPercent
 from kapy.kube.meta import O, read

@@ -10,7 +10,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation, Label
-from kapy.core.machine.in_place_updates import Progress, ProgressMemo
+from kapy.core.machine.scope import Progress, ProgressMemo
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.names import Resource

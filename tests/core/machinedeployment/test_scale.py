@@ -10,7 +10,7 @@ from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.api.names import Annotation
 from kapy.core.machinedeployment.rollout import fenceposts
-from kapy.core.machinedeployment.scale import proportional_scale
+from kapy.core.machinedeployment.strategies import proportional_scale
 from kapy.kube import Document
 from kapy.kube.int_or_percent import InvalidIntOrPercent, scaled_value
 from kapy.kube.meta import read

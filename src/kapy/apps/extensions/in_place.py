@@ -23,7 +23,7 @@ from kapy.apps.extensions.coverage import (
     uncovered_by_machine_set_update,
     uncovered_by_machine_update,
 )
-from kapy.core.machine.in_place_updates import Progress
+from kapy.core.machine.scope import Progress
 from kapy.engine.cache import Change
 from kapy.hooks.caller import Caller, Subject
 from kapy.hooks.errors import HookError

@@ -21,6 +21,7 @@ from kapy.kube.errors import KapyError
 from kapy.kube.meta import owner_reference
 
 _V = TypeVar("_V", bound=View)
+
 _MAX_MESSAGE: Final = 10240  # limit of failureMessage in the schema
 
 

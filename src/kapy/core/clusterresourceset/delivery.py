@@ -11,7 +11,6 @@ from typing import Final
 from kapy.api.cluster_resource_set_binding import ClusterResourceSetBinding, ResourceBinding
 from kapy.api.times import stamp
 from kapy.contract.ownership import claim
-from kapy.core.clusterresourceset.applying import APPLY_ONCE, NotApplied, Progress, apply_objects
 from kapy.core.clusterresourceset.binding import (
     Change,
     binding_patch,
@@ -21,7 +20,13 @@ from kapy.core.clusterresourceset.binding import (
     new_binding,
     resource_of,
 )
-from kapy.core.clusterresourceset.manifests import BadManifest
+from kapy.core.clusterresourceset.manifests import (
+    APPLY_ONCE,
+    BadManifest,
+    NotApplied,
+    Progress,
+    apply_objects,
+)
 from kapy.core.clusterresourceset.scope import (
     SUCCESS,
     Outcome,

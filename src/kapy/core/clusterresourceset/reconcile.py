@@ -45,10 +45,12 @@ from kapy.kube.names import CONFIG_MAPS, SECRETS, Resource
 from kapy.kube.selectors import InvalidSelector, LabelSelector, selector_of
 
 log = logging.getLogger(__name__)
+
 _RECHECK_SECONDS: Final = timedelta(seconds=1)
 _AT_ONCE: Final = 10
 """The number of Clusters that are written to at the same time, so that a slow one does not delay
 the rest."""
+
 _SECRET_TYPE: Final = "addons.cluster.x-k8s.io/resource-set"
 _KINDS: Final = {"ConfigMap": CONFIG_MAPS, "Secret": SECRETS}
 

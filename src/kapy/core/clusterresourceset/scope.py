@@ -20,8 +20,7 @@ from kapy.client.client import Client
 from kapy.conditions import v1beta1
 from kapy.conditions.change import set_condition
 from kapy.conditions.lookup import false, true
-from kapy.core.clusterresourceset.applying import Progress
-from kapy.core.clusterresourceset.manifests import Manifests, Values
+from kapy.core.clusterresourceset.manifests import Manifests, Progress, Values
 from kapy.core.clusterresourceset.pending import PendingClusters
 from kapy.engine.cache import Cache, Informer
 from kapy.engine.controller import Controller, Mapper
@@ -33,6 +32,7 @@ from kapy.remote.cluster_cache import ClusterCache
 _SOURCES: Final = 64
 """The number of sources that are cached: mostly all sources of one program's sets. They can be
 large."""
+
 _APPLIED: Final = ConditionType.RESOURCES_APPLIED
 _FAILED: Final = "Failed to apply ClusterResourceSet resources to Cluster"
 

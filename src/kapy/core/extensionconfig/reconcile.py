@@ -40,6 +40,7 @@ _FAILED: Final = "failed to reconcile caBundle"
 _FIRST_DELAY: Final = 0.5
 _MAX_DELAY: Final = 30.0
 """The first and the longest delay in seconds until the discovery of a server is retried."""
+
 _log = logging.getLogger(__name__)
 
 

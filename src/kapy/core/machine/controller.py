@@ -18,10 +18,9 @@ from kapy.contract.cluster_objects import (
 )
 from kapy.contract.external import External
 from kapy.contract.predicates import unblocking_only
-from kapy.core.machine.in_place_updates import InPlaceUpdater
 from kapy.core.machine.node_metadata import DEFAULT_SYNC, SyncedMetadata
 from kapy.core.machine.reconcile import MachineReconciler
-from kapy.core.machine.scope import Dependencies
+from kapy.core.machine.scope import Dependencies, InPlaceUpdater
 from kapy.core.machine.temporary_watches import TemporaryWatches
 from kapy.engine.cache import Change
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, Controller

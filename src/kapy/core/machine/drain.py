@@ -32,6 +32,7 @@ BUDGET_REFUSAL: Final = "annot evict pod as it would violate the pod's disruptio
 AFTER: Final = "After above Pods have been removed from the Node"
 GONE_AFTER: Final = timedelta(seconds=2)
 """The time after its end at which a Pod of an unreachable Node counts as gone."""
+
 _Labels = Mapping[str, str]
 
 

@@ -17,8 +17,7 @@ from kapy.api.machines import is_update_pending, is_updating_in_place, pending_h
 from kapy.api.names import Annotation, Reason
 from kapy.contract.fields import View
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
-from kapy.core.machine.in_place_updates import InPlaceUpdater, Progress
-from kapy.core.machine.scope import MachineScope
+from kapy.core.machine.scope import InPlaceUpdater, MachineScope, Progress
 from kapy.engine.failure import NotYet
 from kapy.engine.result import DONE, Result, requeue
 from kapy.kube import Document, Key

@@ -22,6 +22,7 @@ from kapy.kube.meta import owner_reference
 from kapy.kube.names import split_api_version
 
 _V = TypeVar("_V", bound=View)
+
 _READ_ELSEWHERE: Final = (
     InfraMachine.interruptible,
     InfraMachine.failure_reason,

@@ -19,8 +19,11 @@ from kapy.api.times import stamp
 from kapy.core.machinedeployment.desired import new_set, template_hash, update_set
 from kapy.core.machinedeployment.revisions import ClassifiedSets, classify_sets, newest_revision
 from kapy.core.machinedeployment.rollout import ON_DELETE, Rollout, number_new, strategy_of
-from kapy.core.machinedeployment.scale import proportional_scale
-from kapy.core.machinedeployment.strategies import plan_on_delete, plan_rolling_update
+from kapy.core.machinedeployment.strategies import (
+    plan_on_delete,
+    plan_rolling_update,
+    proportional_scale,
+)
 from kapy.kube.model import copy_model
 
 MAX_STEPS: Final = 1_000

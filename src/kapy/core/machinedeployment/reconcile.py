@@ -26,10 +26,13 @@ from kapy.core.machinedeployment.machinesets import (
 )
 from kapy.core.machinedeployment.revisions import ClassifiedSets, classify_sets, newest_revision
 from kapy.core.machinedeployment.rollout import ON_DELETE, Rollout, number_new, strategy_of
-from kapy.core.machinedeployment.scale import proportional_scale
 from kapy.core.machinedeployment.scope import Dependencies, MachineDeploymentScope
 from kapy.core.machinedeployment.status import count, report_rollout, summarize, update_status
-from kapy.core.machinedeployment.strategies import plan_on_delete, plan_rolling_update
+from kapy.core.machinedeployment.strategies import (
+    plan_on_delete,
+    plan_rolling_update,
+    proportional_scale,
+)
 from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
 from kapy.engine.reconciler import Reconciler

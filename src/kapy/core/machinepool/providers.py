@@ -22,6 +22,7 @@ from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.meta import owner_reference
 
 _V = TypeVar("_V", bound=View)
+
 _MAX_MESSAGE: Final = 10240  # of failureMessage, in the schema
 _INVALID_CONFIGURATION: Final = "InvalidConfiguration"
 

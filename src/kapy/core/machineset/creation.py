@@ -44,6 +44,7 @@ from kapy.kube.names import GroupKind, Resource
 
 Templates: TypeAlias = list[tuple[str, Template]]
 """Templates to clone, each with the v1beta1 reason of a failure; bootstrap first."""
+
 _BY_OWNER: Final = "owner"
 _OWNERS: Final = owner_keys(GroupKind(CLUSTER_GROUP, "MachineSet"))
 Clone: TypeAlias = tuple[Resource, Document]

@@ -36,6 +36,7 @@ from kapy.kube.model import decode
 from kapy.kube.names import GroupKind
 
 O = TypeVar("O", bound=Object)  # noqa: E741
+
 _owner_keys: Final = owner_keys(GroupKind(CLUSTER_GROUP, "MachineDeployment"))
 _CONCURRENCY: Final = 25
 
