@@ -17,11 +17,10 @@ from kapy.apiserver.store.stored_object import StoredObject
 from kapy.apiserver.store.table import Table
 from kapy.engine import idle_packing
 from kapy.engine.cache import Informer
-from kapy.engine.index import Index
 from kapy.engine.queue import Queue
 from kapy.engine.ssa_cache import SSACache
 from kapy.engine.status_memo import StatusMemo
-from kapy.engine.store import Store
+from kapy.engine.store import Index, Store
 from kapy.kube import Document
 from kapy.kube.packed_json import Packer
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster

@@ -30,7 +30,7 @@ from kapy.apps.settings import EMBEDDED_GATES, ControllerConfig, ExtensionCalls,
 from kapy.cli.manager import BOOTSTRAP_KUBEADM, CONTROL_PLANE_KUBEADM, CORE, INFRASTRUCTURE_DEV
 from kapy.client.kinds import Kinds
 from kapy.clusterctl.describe.source import CLUSTERS
-from kapy.engine.crd_migration.phases import PHASES
+from kapy.engine.crd_migration import PHASES
 from kapy.engine.options import CONCURRENCY, ManagerOptions
 from kapy.kube import Document, Key
 from kapy.kube.errors import Forbidden, Invalid

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from kapy.engine.phases import Phase, run_phases
+from kapy.engine.reconciler import Phase, run_phases
 from kapy.engine.result import DONE, Result, requeue
 
 

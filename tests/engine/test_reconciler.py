@@ -14,8 +14,7 @@ import pytest
 from kapy.client.client import Client
 from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
-from kapy.engine.phases import Phase
-from kapy.engine.reconciler import Reconciler
+from kapy.engine.reconciler import Phase, Reconciler
 from kapy.engine.result import DONE, Result
 from kapy.engine.status_memo import StatusInputs
 from kapy.kube import Document, Key

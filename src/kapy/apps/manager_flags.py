@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple
 from kapy.api.features import DEFAULT_GATES, FeatureGates
 from kapy.apps.feature_gates import feature_gates
 from kapy.apps.settings import ControllerConfig, ExtensionCalls
-from kapy.engine.crd_migration.phases import PHASES, Phase
+from kapy.engine.crd_migration import PHASES, Phase
 from kapy.engine.options import CONCURRENCY, ManagerOptions
 from kapy.kube import duration
 from kapy.kube.digits import parse_digits

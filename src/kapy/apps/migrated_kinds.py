@@ -19,7 +19,7 @@ from kapy.kube.names import CRDS, Resource
 from kapy.sdk.provider import Provider, Right
 
 if TYPE_CHECKING:
-    from kapy.engine.crd_migration.phases import Phase
+    from kapy.engine.crd_migration import Phase
     from kapy.engine.runtime import Runtime
 
 _OWNERS: Final[Mapping[str, ManagerName]] = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from kapy.api.features import FeatureGates
-from kapy.engine.crd_migration.phases import Phase
+from kapy.engine.crd_migration import Phase
 from kapy.engine.options import ManagerOptions
 from kapy.kube.errors import KapyError
 from kapy.kube.http import User

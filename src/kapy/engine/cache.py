@@ -14,10 +14,9 @@ from random import Random
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from kapy.client.client import Client, over_network
-from kapy.engine.index import IndexValues
 from kapy.engine.reflector import Reflector
 from kapy.engine.store import Change as Change
-from kapy.engine.store import Handler, Store
+from kapy.engine.store import Handler, IndexValues, Store
 from kapy.engine.transform import transform_of
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object, read

@@ -14,14 +14,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence, Set
+from collections.abc import Awaitable, Callable, Sequence, Set
 from datetime import datetime
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from kapy.client.client import Client
 from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
-from kapy.engine.phases import Phase, run_phases
 from kapy.engine.reconcile_log import set_object
 from kapy.engine.result import DONE, Result
 from kapy.engine.status_delay import NO_COUNTERS, StatusDelay
@@ -29,6 +28,7 @@ from kapy.engine.status_memo import StatusInputs, StatusMemo
 from kapy.kube import Key
 from kapy.kube.meta import Object
 
+T = TypeVar("T")
 O = TypeVar("O", bound=Object)  # noqa: E741
 O_co = TypeVar("O_co", bound=Object, covariant=True)
 
@@ -43,6 +43,7 @@ class Scope(Protocol):
     def now(self) -> datetime: ...
 
 
+Phase: TypeAlias = Callable[[T], Awaitable[Result]]
 S = TypeVar("S", bound=Scope)
 
 
@@ -186,3 +187,25 @@ class Reconciler(ABC, Generic[O, S]):
         if not await self.save(scope) and inputs is not None and not changes_with_time:
             self._status_memo.keep(obj.key, inputs)
         return again
+
+
+async def run_phases(phases: Sequence[Phase[T]], scope: T) -> Result:
+    """
+    Run every phase in order, even after one failed, and return the earliest result.
+
+    A later phase must not be starved by the failure of an earlier one: a
+    machine whose infrastructure cannot be read still has its node observed.
+    With any failure the results are dropped, because the error already causes
+    a retry with back-off. Cancellation is not a failure and stops at once.
+    """
+    result, errors = DONE, list[Exception]()
+    for phase in phases:
+        try:
+            result = result.earlier_of(await phase(scope))
+        except Exception as error:
+            errors.append(error)
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise ExceptionGroup("reconcile phases failed", errors)
+    return result

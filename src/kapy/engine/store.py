@@ -22,7 +22,6 @@ from typing import Final, NamedTuple
 from kapy._aio.cooperation import Cooperation
 from kapy.client.stream import Event
 from kapy.engine.documents import Documents
-from kapy.engine.index import Index, IndexValues
 from kapy.engine.transform import TransformFunc
 from kapy.kube import Document, Key
 from kapy.kube.digits import parse_digits, parse_integer
@@ -83,6 +82,38 @@ def _call(handler: Handler, change: Change) -> None:
         handler(change)
     except Exception:
         log.exception("a handler failed on a change of %s", Key.of(change.document))
+
+
+IndexValues = Callable[[Document], Iterable[str]]
+"""The values under which an object is found; the same for the same document, always."""
+
+
+class Index:
+    """Keys by value, in order."""
+
+    __slots__ = ("_keys", "_values")
+
+    def __init__(self, values: IndexValues) -> None:
+        self._values = values
+        self._keys: dict[str, list[Key]] = {}
+
+    def keys(self, value: str) -> Sequence[Key]:
+        """Return the keys that have `value`, in order."""
+        return tuple(self._keys.get(value, ()))
+
+    def change(self, key: Key, old: Document | None, new: Document | None) -> None:
+        """Update the index for an object that was added, changed or deleted."""
+        before = () if old is None else tuple(self._values(old))
+        after = () if new is None else tuple(self._values(new))
+        if before == after:
+            return
+        for value in set(before):
+            keys = self._keys[value]
+            del keys[bisect_left(keys, key)]
+            if not keys:
+                del self._keys[value]
+        for value in set(after):
+            insort(self._keys.setdefault(value, []), key)
 
 
 class Store:

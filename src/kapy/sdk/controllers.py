@@ -18,8 +18,7 @@ from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, own_key
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
-from kapy.engine.phases import Phase
-from kapy.engine.reconciler import Reconciler
+from kapy.engine.reconciler import Phase, Reconciler
 from kapy.engine.status_delay import StatusDelay
 from kapy.sdk.infra_machine_watches import BY_CLUSTER
 

@@ -82,7 +82,7 @@ PRIVATE: Final = {
     "SSACache": "kapy.engine.ssa_cache",
     "clone_template": "kapy.contract.templates",
     "pick_most": "kapy.contract.failure_domains",
-    "run_phases": "kapy.engine.phases",
+    "run_phases": "kapy.engine.reconciler",
 }
 
 _HOMES: Final = PRIVATE | {name: home for home, names in MOVED.items() for name in names.split()}

@@ -20,8 +20,7 @@ from kapy.api.names import ConditionType, Reason
 from kapy.conditions import false, set_condition
 from kapy.conditions.paused import paused_condition, report_pause
 from kapy.engine.draft import Draft
-from kapy.engine.phases import Phase
-from kapy.engine.reconciler import Reconciler
+from kapy.engine.reconciler import Phase, Reconciler
 from kapy.engine.result import DONE, Result, requeue_if
 from kapy.engine.runtime import Runtime
 from kapy.kube.names import Resource

@@ -16,8 +16,8 @@ from kapy.apps.all_in_one import ManagementPlane, management_plane
 from kapy.apps.manager.programs import PROGRAMS
 from kapy.apps.migrated_kinds import migrated_kinds, migration_rights, resources_of
 from kapy.apps.settings import ControllerConfig, Settings
+from kapy.engine.crd_migration import PHASES, Phase
 from kapy.engine.crd_migration.controller import is_observed
-from kapy.engine.crd_migration.phases import PHASES, Phase
 from kapy.kube import Document, Key
 from kapy.kube.names import CRDS
 from tests.apps.manager.test_components import (

@@ -20,8 +20,8 @@ from kapy.apps.migrated_kinds import (
 from kapy.apps.provider.components import components_of
 from kapy.apps.provider.installing import install_kinds
 from kapy.apps.settings import Settings
+from kapy.engine.crd_migration import PHASES
 from kapy.engine.crd_migration.controller import is_observed
-from kapy.engine.crd_migration.phases import PHASES
 from kapy.engine.runtime import Runtime
 from kapy.kube import Key
 from kapy.kube.http import ADMIN

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from kapy.engine.crd_migration.phases import PHASES, Phase
+from kapy.engine.crd_migration import PHASES, Phase
 from kapy.kube.errors import Conflict, Invalid, NotFound, ServerError
 from kapy.kube.names import CRDS
 from tests.engine.crd_migration.world import KIND, NAME, OLD, T1, T2, T3, T4, World, world

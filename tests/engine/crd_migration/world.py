@@ -14,8 +14,8 @@ from kapy._aio.services import run_services
 from kapy.apiserver.server import Server
 from kapy.client.client import Client
 from kapy.client.intercept import Interceptor
+from kapy.engine.crd_migration import Phase
 from kapy.engine.crd_migration.controller import OBSERVED, add_crd_migration
-from kapy.engine.crd_migration.phases import Phase
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import Conflict, NotFound, ServerError

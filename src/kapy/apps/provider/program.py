@@ -36,7 +36,7 @@ from kapy.apps.provider.installing import (
 from kapy.client.client import Client
 from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import Kubeconfig
-from kapy.engine.crd_migration.phases import Phase
+from kapy.engine.crd_migration import Phase
 from kapy.engine.options import DEFAULT_OPTIONS, ManagerOptions
 from kapy.engine.runtime import Runtime
 from kapy.sdk.admission_webhooks import Webhooks

@@ -17,8 +17,7 @@ from kapy.core.cluster.providers import reconcile_control_plane, reconcile_infra
 from kapy.core.cluster.scope import ClusterScope, Dependencies, Descendants, ObservedMachine
 from kapy.core.cluster.status import has_endpoint, until_silent, update_status
 from kapy.engine.draft import Draft
-from kapy.engine.phases import Phase
-from kapy.engine.reconciler import Reconciler
+from kapy.engine.reconciler import Phase, Reconciler
 from kapy.engine.result import DONE, Result
 from kapy.engine.status_memo import StatusInputs
 from kapy.kube import Document, Key

@@ -1,7 +1,13 @@
 """Migration of custom resources after their CRD has changed (upstream: `controllers/crdmigrator`).
 
-* `controller`  which CRDs have to be reconciled, the record that one was, and both phases: objects
-  are rewritten in the storage version, and managedFields entries of versions that are not served
-  are removed
-* `phases`      names of the two phases
+`controller` decides which CRDs have to be reconciled, records that one was, and has both phases:
+objects are rewritten in the storage version, and managedFields entries of versions that are not
+served are removed. The names of the phases are here.
 """
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+Phase = Literal["StorageVersionMigration", "CleanupManagedFields"]
+PHASES: Final[tuple[Phase, ...]] = ("StorageVersionMigration", "CleanupManagedFields")

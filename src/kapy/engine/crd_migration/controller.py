@@ -17,7 +17,7 @@ from kapy.api.names import Annotation
 from kapy.client.client import Client
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import Controller
-from kapy.engine.crd_migration.phases import PHASES, Phase
+from kapy.engine.crd_migration import PHASES, Phase
 from kapy.engine.result import DONE, Result
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
