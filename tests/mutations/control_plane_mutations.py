@@ -196,7 +196,7 @@ SCALING: Final = (
     ),
     Mutation(
         "failure domains are filled without counting Machines that go",
-        "sdk/control_plane_machine_selection.py",
+        "sdk/control_plane_rollout.py",
         "return pick_fewest(\n"
         "        domains,\n"
         "        [machine.spec.failure_domain for machine in machines],",

@@ -26,7 +26,7 @@ from kapy.sdk import (
     add_bootstrap,
     in_v1beta1,
 )
-from kapy.sdk.failures import ProviderMistake
+from kapy.sdk.reports import ProviderMistake
 from kapy.testing.faults import Faults
 from kapy.testing.provider_bench import key, provider_bench
 from tests.sdk.bootstrap_setup import (

@@ -1,4 +1,4 @@
-"""Field errors with kube-apiserver's messages (`k8s.io/apimachinery` `field.Error`), and their paths.
+"""Field errors with kube-apiserver's messages (`k8s.io/apimachinery` `field.Error`), and paths.
 
 A path is formatted only when an error needs it: formatting the path of every visited field would
 cost quadratic time in documents with long keys.

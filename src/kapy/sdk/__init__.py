@@ -70,10 +70,9 @@ if TYPE_CHECKING:
         template_of,
     )
     from kapy.sdk.owned_objects import OwningContext
-    from kapy.sdk.pool_machines import PoolMachines
-    from kapy.sdk.pool_outcome import pool_result
+    from kapy.sdk.pool_machines import PoolMachines, pool_result
     from kapy.sdk.provider import Provider, Right, Setting
-    from kapy.sdk.readiness import in_v1beta1
+    from kapy.sdk.reports import in_v1beta1
     from kapy.sdk.results import (
         Address,
         BootstrapData,
@@ -213,10 +212,9 @@ if not TYPE_CHECKING:  # otherwise type checkers would accept every name
             "template_of",
         ),
         "kapy.sdk.owned_objects": ("OwningContext",),
-        "kapy.sdk.pool_machines": ("PoolMachines",),
-        "kapy.sdk.pool_outcome": ("pool_result",),
+        "kapy.sdk.pool_machines": ("PoolMachines", "pool_result"),
         "kapy.sdk.provider": ("Provider", "Right", "Setting"),
-        "kapy.sdk.readiness": ("in_v1beta1",),
+        "kapy.sdk.reports": ("in_v1beta1",),
         "kapy.sdk.results": (
             "Address",
             "BootstrapData",

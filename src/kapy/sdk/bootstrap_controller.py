@@ -37,7 +37,6 @@ from kapy.sdk.bootstrap_kinds import BootstrapConfigContractObject
 from kapy.sdk.bootstrap_secrets import BootstrapSecrets
 from kapy.sdk.bootstrap_watches import BootstrapWatches
 from kapy.sdk.cluster_certificates import ClusterCertificates, ClusterKeys
-from kapy.sdk.failures import ProviderMistake, failure_condition
 from kapy.sdk.init_lock import InitLock
 from kapy.sdk.ownership import (
     cached_owner,
@@ -48,7 +47,7 @@ from kapy.sdk.ownership import (
     pool_key,
 )
 from kapy.sdk.provider_reconciler import ProviderReconciler, ProviderScope
-from kapy.sdk.readiness import report_v1beta1
+from kapy.sdk.reports import ProviderMistake, failure_condition, report_v1beta1
 from kapy.sdk.results import BootstrapData, Failed, Released, Unchanged, Waiting
 
 T = TypeVar("T")

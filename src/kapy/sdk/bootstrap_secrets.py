@@ -1,13 +1,18 @@
-"""The Secrets with boot data (contract: data secret).
+"""The Secrets with boot data (contract: data secret): written for configurations, read for
+Machines.
 
 A Secret has the name of its configuration, so that it is found again after a move or a restore.
+Secrets of a cluster carry its label and are watched. A user's own bootstrap Secret may lack the
+label: it is read with back-off, since its creation is not watched.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
+from kapy.api.names import Label
 from kapy.contract.ownership import is_same_owner
+from kapy.engine.failure import NotYet
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, KapyError, NotFound
@@ -15,11 +20,10 @@ from kapy.kube.meta import Object, OwnerReference, owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import SECRETS
 from kapy.remote.secrets import KUBECONFIG_VALUE, cluster_secret, secret_value
-from kapy.sdk.bootstrap_data_reader import LABELLED
 from kapy.sdk.results import BootstrapData
 
 VALUE: Final = KUBECONFIG_VALUE
-FORMAT: Final = "format"
+_FORMAT: Final = "format"
 
 
 class OwnedByOther(KapyError):
@@ -39,7 +43,7 @@ class BootstrapSecrets:
         """Store the data in the Secret. A Secret of an earlier attempt keeps its content, because a
         machine may have read it, unless `renew` is set. Raises OwnedByOther.
         """
-        content = {VALUE: data.value, FORMAT: data.format.encode()}
+        content = {VALUE: data.value, _FORMAT: data.format.encode()}
         secret = cluster_secret(config.metadata.name, cluster, content, _owner(config))
         try:
             await self._client.create(SECRETS, secret)
@@ -63,7 +67,7 @@ class BootstrapSecrets:
         value = secret_value(secret, VALUE)
         if value is None or not _is_ours(secret, config):
             return None
-        result = secret_value(secret, FORMAT)
+        result = secret_value(secret, _FORMAT)
         return BootstrapData(value=value, format=(result or b"cloud-config").decode())
 
     async def keep_owned(self, config: Object) -> None:
@@ -107,3 +111,46 @@ def _check_controller(config: Object, secret: Document) -> None:
             f"could not add {kind} {name} as ownerReference to bootstrap Secret {name}, it is"
             f" already controlled by {controller.get('kind')} {controller.get('name')}"
         )
+
+
+LABELLED: Final = Label.CLUSTER_NAME
+"""The label selector for the Secrets of clusters. All users of this selector share one watch."""
+
+
+class BootstrapSecret(NamedTuple):
+    """The contents of a bootstrap Secret. format: the format of the data, "" if it is not set."""
+
+    data: bytes
+    format: str = ""
+
+
+class BootstrapReader:
+    """Reads bootstrap data Secrets."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.secrets = runtime.cache.informer(SECRETS, labels=LABELLED)
+        self._client = runtime.client
+
+    async def read(self, key: Key, *, required: bool = True) -> BootstrapSecret:
+        """Return the bootstrap data in a Secret. required: whether to wait for the data, too, if
+        the Secret has none yet.
+
+        Raises NotYet while the Secret does not exist, BadSecret if it is invalid.
+        """
+        secret = await self._secret(key)
+        value = secret_value(secret, KUBECONFIG_VALUE)
+        if value is None and not required:
+            return BootstrapSecret(b"")
+        if value is None:
+            raise NotYet(f"the bootstrap data Secret {key} has no key {KUBECONFIG_VALUE}")
+        form = secret_value(secret, _FORMAT) or b""
+        return BootstrapSecret(value, form.decode(errors="replace"))
+
+    async def _secret(self, key: Key) -> Document:
+        cached = self.secrets.raw(key)
+        if cached is not None:
+            return cached
+        try:
+            return await self._client.get(SECRETS, key)
+        except NotFound:
+            raise NotYet(f"the bootstrap data Secret {key} is not there") from None

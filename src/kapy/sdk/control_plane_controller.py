@@ -19,7 +19,7 @@ from kapy.kube.version import InvalidVersion, parse_tolerant
 from kapy.sdk.control_plane import ControlPlaneContext, ControlPlaneProvider
 from kapy.sdk.control_plane_kinds import ControlPlaneContractObject, ControlPlaneStatus
 from kapy.sdk.control_plane_reconciler import ControlPlaneReconciler, Scope, unavailable
-from kapy.sdk.failures import ProviderMistake
+from kapy.sdk.reports import ProviderMistake
 from kapy.sdk.results import ControlPlaneProvisioned, Failed, Released, Waiting
 
 T = TypeVar("T")

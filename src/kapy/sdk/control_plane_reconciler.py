@@ -41,7 +41,7 @@ from kapy.sdk.control_plane_watches import ControlPlaneWatches
 from kapy.sdk.kubeconfigs import Kubeconfigs
 from kapy.sdk.ownership import cluster_key, endpoint_of, is_externally_managed
 from kapy.sdk.provider_reconciler import ProviderReconciler, ProviderScope
-from kapy.sdk.readiness import report_v1beta1
+from kapy.sdk.reports import report_v1beta1
 from kapy.sdk.results import Endpoint, Released, Waiting
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from kapy.api.embedded import StatusVersion
 from kapy.api.machine import Machine
 from kapy.api.names import ConditionType, Label, Reason
 from kapy.conditions import aggregate, false, is_true, true
-from kapy.sdk.control_plane_machine_selection import versions_of
+from kapy.sdk.control_plane_rollout import versions_of
 
 
 class MachineCounters(Protocol):

@@ -16,7 +16,7 @@ from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.names import SECRETS, Resource
 from kapy.remote.secrets import has_purpose_suffix
-from kapy.sdk.bootstrap_data_reader import LABELLED
+from kapy.sdk.bootstrap_secrets import LABELLED
 from kapy.sdk.changes import cluster_of, is_update
 
 BY_CLUSTER: Final = "sdk/machines-of-cluster"

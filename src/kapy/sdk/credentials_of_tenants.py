@@ -31,8 +31,7 @@ from kapy.sdk.credential_types import (
     IdentityReference,
     identity_reference,
 )
-from kapy.sdk.credentials_finalizers import CredentialFinalizers
-from kapy.sdk.credentials_users import Usage, Users
+from kapy.sdk.credentials_users import CredentialFinalizers, Usage, Users
 
 
 def is_allowed(identity: Document, namespace: str, labels: dict[str, str]) -> bool:

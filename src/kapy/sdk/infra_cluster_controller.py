@@ -41,7 +41,7 @@ from kapy.sdk.infra_reconciler import ControllerOptions, InfraReconciler
 from kapy.sdk.load_balancer import ControlPlaneLoadBalancer
 from kapy.sdk.ownership import cluster_key, is_externally_managed
 from kapy.sdk.provider_reconciler import ProviderScope
-from kapy.sdk.readiness import report_v1beta1
+from kapy.sdk.reports import report_v1beta1
 from kapy.sdk.results import ClusterProvisioned, Endpoint, Failed, Released, Waiting
 
 T = TypeVar("T")

@@ -37,19 +37,17 @@ from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
 from kapy.kube.renamed import renamed_arguments
-from kapy.sdk.bootstrap_data_reader import BootstrapReader
+from kapy.sdk.bootstrap_secrets import BootstrapReader
 from kapy.sdk.contract_objects import InfraMachineContractObject
 from kapy.sdk.credential_types import CredentialRefused
 from kapy.sdk.credentials_of_tenants import TenantCredentials
-from kapy.sdk.failures import ProviderMistake
 from kapy.sdk.infra_machine import InfraMachineProvider, MachineContext
 from kapy.sdk.infra_machine_watches import InfraMachineWatches
 from kapy.sdk.infra_reconciler import ControllerOptions, InfraReconciler
 from kapy.sdk.load_balancer import ControlPlaneLoadBalancer, Membership
-from kapy.sdk.ownership import cached_owner, labelled_cluster, machine_key
-from kapy.sdk.pools import Pools
+from kapy.sdk.ownership import Pools, cached_owner, labelled_cluster, machine_key
 from kapy.sdk.provider_reconciler import ProviderScope
-from kapy.sdk.readiness import report, report_v1beta1
+from kapy.sdk.reports import ProviderMistake, report, report_v1beta1
 from kapy.sdk.results import Failed, Provisioned, Released, Waiting
 
 T = TypeVar("T")

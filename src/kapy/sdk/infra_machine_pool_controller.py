@@ -32,17 +32,17 @@ from kapy.kube import Document, Key
 from kapy.kube.meta import read
 from kapy.kube.names import Resource
 from kapy.kube.renamed import renamed_arguments
-from kapy.sdk.bootstrap_data_reader import BootstrapReader
+from kapy.sdk.bootstrap_secrets import BootstrapReader
 from kapy.sdk.contract_objects import InfraMachinePoolContractObject
 from kapy.sdk.credential_types import CredentialRefused
 from kapy.sdk.credentials_of_tenants import TenantCredentials
-from kapy.sdk.failures import ProviderMistake
 from kapy.sdk.infra_machine_controller import blocking_reason, not_started
 from kapy.sdk.infra_machine_pool import InfraMachinePoolProvider, MachinePoolContext
 from kapy.sdk.infra_machine_watches import InfraMachineWatches
 from kapy.sdk.infra_reconciler import ControllerOptions, InfraReconciler
 from kapy.sdk.ownership import labelled_cluster, pool_key
 from kapy.sdk.provider_reconciler import ProviderScope
+from kapy.sdk.reports import ProviderMistake
 from kapy.sdk.results import Failed, PoolProvisioned, Released, Waiting
 
 T = TypeVar("T")

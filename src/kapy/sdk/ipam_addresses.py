@@ -26,8 +26,8 @@ from kapy.kube.errors import AlreadyExists, ApiError, NotFound, ServerError
 from kapy.kube.meta import ObjectMeta, OwnerReference, owner_reference, read
 from kapy.kube.model import decode
 from kapy.kube.names import GroupKind
-from kapy.sdk.failures import ProviderMistake
 from kapy.sdk.ipam import IP, Allocated
+from kapy.sdk.reports import ProviderMistake
 
 PROTECTION: Final = "ipam.cluster.x-k8s.io/ProtectAddress"
 """The finalizer that protects an IPAddress from deletion while its claim exists."""

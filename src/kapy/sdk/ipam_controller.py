@@ -40,7 +40,7 @@ from kapy.sdk.ipam_addresses import Addresses, pool_name
 from kapy.sdk.ipam_pools import AddressPools
 from kapy.sdk.ipam_watches import ClaimWatches
 from kapy.sdk.provider_reconciler import ProviderReconciler, ProviderScope
-from kapy.sdk.readiness import in_v1beta1
+from kapy.sdk.reports import in_v1beta1
 from kapy.sdk.results import Released, Waiting
 
 P = TypeVar("P")

@@ -29,10 +29,9 @@ from kapy.kube.meta import read
 from kapy.kube.model import decode
 from kapy.kube.names import Resource
 from kapy.sdk.contract_objects import ContractObject, contract_object_of
-from kapy.sdk.failures import record_failures
 from kapy.sdk.ipam import IPAMProvider
 from kapy.sdk.ipam_addresses import Addresses, pool_name
-from kapy.sdk.readiness import report
+from kapy.sdk.reports import record_failures, report
 
 P = TypeVar("P")
 PROTECTION: Final = "ipam.cluster.x-k8s.io/ProtectPool"

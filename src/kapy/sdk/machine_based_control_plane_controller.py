@@ -41,8 +41,8 @@ from kapy.sdk.control_plane_kinds import (
     MachineControlPlaneContractObject,
 )
 from kapy.sdk.control_plane_loop import control_plane_machines
-from kapy.sdk.control_plane_machine_selection import creation_time
 from kapy.sdk.control_plane_reconciler import ControlPlaneReconciler, Scope, unavailable
+from kapy.sdk.control_plane_rollout import creation_time
 from kapy.sdk.control_plane_status import progress_conditions, set_machine_counters
 from kapy.sdk.control_plane_steady_state import SteadyStateCache
 from kapy.sdk.control_plane_watches import BY_CLUSTER, InfrastructureTemplates

@@ -28,12 +28,12 @@ from kapy.sdk.control_plane_desired import DesiredMachines
 from kapy.sdk.control_plane_kinds import MachineControlPlaneContractObject
 from kapy.sdk.control_plane_loop import MachineLoop, Step
 from kapy.sdk.control_plane_machine_factory import MachineFactory, NewMachine, free_name
-from kapy.sdk.control_plane_machine_selection import (
+from kapy.sdk.control_plane_rollout import (
+    RolloutChecks,
     failure_domains,
     next_failure_domain,
     select_for_deletion,
 )
-from kapy.sdk.control_plane_rollout import RolloutChecks
 from kapy.sdk.machine_based_control_plane import (
     MachineControlPlaneContext,
     MachineControlPlaneProvider,

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
         waits_for_hook,
     )
     from kapy.sdk.control_plane_machine_factory import MachineFactory, NewMachine, Part, free_name
-    from kapy.sdk.control_plane_machine_selection import (
+    from kapy.sdk.control_plane_rollout import (
         creation_time,
         failure_domains,
+        is_cloned_from,
         next_failure_domain,
         oldest,
         select_for_deletion,
         versions_of,
     )
-    from kapy.sdk.control_plane_rollout import is_cloned_from
     from kapy.sdk.control_plane_status import set_machine_counters
     from kapy.sdk.control_plane_steady_state import SteadyStateCache
     from kapy.sdk.control_plane_watches import InfrastructureTemplates
@@ -87,15 +87,15 @@ if not TYPE_CHECKING:  # otherwise type checkers would accept every name
             "Part",
             "free_name",
         ),
-        "kapy.sdk.control_plane_machine_selection": (
+        "kapy.sdk.control_plane_rollout": (
             "creation_time",
             "failure_domains",
             "next_failure_domain",
             "oldest",
             "select_for_deletion",
+            "is_cloned_from",
             "versions_of",
         ),
-        "kapy.sdk.control_plane_rollout": ("is_cloned_from",),
         "kapy.sdk.control_plane_status": ("set_machine_counters",),
         "kapy.sdk.control_plane_steady_state": ("SteadyStateCache",),
         "kapy.sdk.control_plane_watches": ("InfrastructureTemplates",),

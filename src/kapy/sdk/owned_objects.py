@@ -31,7 +31,7 @@ from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.names import Resource
 from kapy.kube.renamed import RenamedMember
-from kapy.sdk.failures import ProviderMistake
+from kapy.sdk.reports import ProviderMistake
 
 BY_OWNER: Final = "sdk/owner"
 

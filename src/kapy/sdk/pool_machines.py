@@ -16,9 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
+from kapy.api.condition import Condition
+from kapy.api.infrastructure import PoolInstance
 from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
-from kapy.api.names import Annotation, Label
+from kapy.api.names import Annotation, ConditionType, Label, Reason
+from kapy.conditions import TRUE, false, true
 from kapy.contract.infra_machine import InfraMachine
 from kapy.engine.cache import Change
 from kapy.engine.controller import STATUS_DEBOUNCE, Controller
@@ -33,7 +36,7 @@ from kapy.kube.qualified_names import label_value
 from kapy.kube.renamed import RenamedMember
 from kapy.sdk.infra_machine_pool import MachinePoolContext
 from kapy.sdk.ownership import machine_of
-from kapy.sdk.results import Released, Waiting
+from kapy.sdk.results import PoolProvisioned, Released, Waiting
 
 
 class Member(NamedTuple):
@@ -268,3 +271,39 @@ def _owner_index(document: Document) -> Iterable[str]:
 
 def _index_value(cluster: Key, pool: str) -> str:
     return f"{cluster}/{pool}"
+
+
+def pool_result(
+    context: MachinePoolContext[Any], instances: Sequence[PoolInstance], *, provider_id: str
+) -> PoolProvisioned | Waiting:
+    """Return the result of `reconcile_normal` for a pool with these machines.
+
+    A new pool is provisioned when it has exactly the wanted machines and each has a provider ID.
+    After that it stays provisioned, and the condition ReplicasReady reports what is missing.
+    provider_id: the ID of the pool itself.
+    """
+    ids = sorted(instance.provider_id for instance in instances if instance.provider_id)
+    ready = replicas_ready(len(ids), len(instances), context.replicas)
+    if ready.status != TRUE and not context.provisioned:
+        because = "not all machines are there yet"
+        return Waiting(message=because, requeue_after=None, conditions=[ready])
+    return PoolProvisioned(
+        provider_ids=ids,
+        replicas=len(instances),
+        provider_id=provider_id,
+        instances=instances,
+        conditions=[ready],
+    )
+
+
+def replicas_ready(ready: int, there: int, wanted: int) -> Condition:
+    """Return the condition ReplicasReady, which is True if exactly the wanted machines exist and
+    have their provider IDs.
+    """
+    of = ConditionType.REPLICAS_READY
+    if ready == there == wanted:
+        return true(of, Reason.READY)
+    message = f"{ready} of {wanted} machines are ready"
+    if there > wanted:
+        message = f"{there - wanted} more machines than wanted are there"
+    return false(of, Reason.NOT_READY, message)

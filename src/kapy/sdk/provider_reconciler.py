@@ -25,8 +25,7 @@ from kapy.engine.result import DONE, Result, requeue_if
 from kapy.engine.runtime import Runtime
 from kapy.kube.names import Resource
 from kapy.sdk.contract_objects import ContractObject, contract_object_of
-from kapy.sdk.failures import ProviderMistake, failure_condition, record_failures
-from kapy.sdk.readiness import report
+from kapy.sdk.reports import ProviderMistake, failure_condition, record_failures, report
 from kapy.sdk.results import Failed, Released, StatusFields, Waiting
 
 L = TypeVar("L", bound=ContractObject)

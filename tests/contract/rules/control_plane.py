@@ -242,7 +242,7 @@ ROWS: Final = [
     Row(
         ("placement",),
         (495, 497),
-        ("contract/failure_domains.py", "sdk/control_plane_machine_selection.py"),
+        ("contract/failure_domains.py", "sdk/control_plane_rollout.py"),
         (f"{STORY}::test_machines_spread_over_failure_domains", RELEASED),
     ),
     Row(

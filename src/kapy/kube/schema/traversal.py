@@ -1,5 +1,5 @@
-"""Walking through a JSON schema document of a CustomResourceDefinition, and paths to a field that it
-declares (`.spec.foo`, `.spec['a.b']`).
+"""Walking through a JSON schema document of a CustomResourceDefinition, and paths to the fields of
+it (`.spec.foo`, `.spec['a.b']`).
 """
 
 from __future__ import annotations

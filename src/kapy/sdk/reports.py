@@ -1,24 +1,34 @@
-"""The summary condition of a provider's object, from the reported conditions."""
+"""Reports about a provider's object: its summary condition, and Events and conditions of failures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Final
 
 from kapy.api.condition import Condition, V1Beta1Condition
 from kapy.api.names import ConditionType, Reason
+from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions import (
     FALSE,
     TRUE,
     Conditioned,
     Merge,
     delete_condition,
+    false,
     reasons,
     set_condition,
     summary,
+    unknown,
     v1beta1,
 )
+from kapy.engine.events import Recorder
+from kapy.engine.failure import NotYet, describe_error, is_expected, is_transient
+from kapy.engine.failure import reasons as failure_reasons
+from kapy.kube import Document
+from kapy.kube.errors import KapyError
 
 _MERGES: Final = {
     ConditionType.READY: Merge(
@@ -86,3 +96,39 @@ def _in_v1beta1(condition: Condition) -> V1Beta1Condition:
     if condition.status == FALSE:
         return v1beta1.false(type_, reason, v1beta1.INFO, message)
     return v1beta1.unknown(type_, reason, message)
+
+
+_WAITING: Final = {ConditionType.READY: Reason.NOT_READY}
+
+
+class ProviderMistake(KapyError):
+    """A provider's result breaks its contract; the message names the rule."""
+
+
+@contextmanager
+def record_failures(events: Recorder, about: Document, reason: str) -> Iterator[None]:
+    """Record a Warning about an error that is raised through; the controller backs off.
+
+    The text of an unexpected error is not shown, since it may quote anything.
+    """
+    try:
+        yield
+    except Exception as error:
+        if not is_transient(error):
+            events.warning(
+                about, reason, describe_error(error) if is_expected(error) else type(error).__name__
+            )
+        raise
+
+
+def failure_condition(error: Exception, type_: str) -> Condition | None:
+    """Return the condition for an error; None for a conflict, which the next try resolves.
+
+    NotYet is no failure, and its message is shown as it is.
+    """
+    if is_transient(error):
+        waits = [str(item) for item in failure_reasons(error) if isinstance(item, NotYet)]
+        reason = _WAITING.get(type_, Reason.NOT_AVAILABLE)
+        return false(type_, reason, "; ".join(waits)) if waits else None
+    message = describe_error(error) if is_expected(error) else LOOK_AT_LOGS
+    return unknown(type_, Reason.INTERNAL_ERROR, message)
