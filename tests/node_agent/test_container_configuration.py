@@ -11,9 +11,12 @@ import pytest
 
 from kapy.containers import EngineInfo, Image
 from kapy.kube import Document
-from kapy.node_agent.containers.configuration import Surroundings, configuration
+from kapy.node_agent.containers.configuration import (
+    Surroundings,
+    configuration,
+    unsupported_security,
+)
 from kapy.node_agent.containers.images import login_for, obtain_image
-from kapy.node_agent.containers.security import unsupported_security
 from kapy.node_agent.runtime import ContainerConfig, StartFailed
 from kapy.node_agent.volumes import Mount
 from tests.node_agent.fake_engine import FakeEngine

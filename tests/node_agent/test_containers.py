@@ -13,7 +13,6 @@ import pytest
 from kapy._aio.clock import loop_clock
 from kapy.containers import Container, EngineError, EngineUnreachable, Image
 from kapy.kube import Document
-from kapy.node_agent.containers import subnets
 from kapy.node_agent.containers.leftovers import remove
 from kapy.node_agent.containers.names import PLANE, POD_UID
 from kapy.node_agent.containers.network import read_used
@@ -87,7 +86,9 @@ class Setup:
 
 @pytest.fixture
 def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setup:
-    monkeypatch.setattr(subnets, "ROUTES", tmp_path / "routes")  # not those of this machine
+    monkeypatch.setattr(
+        "kapy.node_agent.containers.network.ROUTES", tmp_path / "routes"
+    )  # not those of this machine
     return Setup(tmp_path)
 
 

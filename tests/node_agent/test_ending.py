@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kapy.node_agent.ending import MIN_SECONDS, stop_container
+from kapy.node_agent.lifecycle_hooks import MIN_SECONDS, stop_container
 from kapy.node_agent.runtime import Exit
 from kapy.testing import on_virtual_time
 

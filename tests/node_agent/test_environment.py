@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from kapy.kube import Document
-from kapy.node_agent.environment import environment_of, expand
-from kapy.node_agent.sources import MissingSource, Sources
+from kapy.node_agent.sources import MissingSource, Sources, environment_of, expand
 
 POD: Document = {
     "metadata": {

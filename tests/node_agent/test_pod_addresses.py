@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 from kapy.kube import Document
-from kapy.node_agent.containers import subnets
 from kapy.node_agent.containers.addresses import NAME, Addresses, NoAddress
-from kapy.node_agent.containers.network import network_config
+from kapy.node_agent.containers.network import (
+    MOST,
+    fitting_subnets,
+    host_networks,
+    network_config,
+)
 from kapy.node_agent.runtime import StartFailed
 from tests.node_agent.test_containers import IMAGE, Setup, pod
 
@@ -22,7 +26,7 @@ HEADER = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWi
 
 @pytest.fixture
 def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setup:
-    monkeypatch.setattr(subnets, "ROUTES", tmp_path / "routes")
+    monkeypatch.setattr("kapy.node_agent.containers.network.ROUTES", tmp_path / "routes")
     return Setup(tmp_path)
 
 
@@ -81,7 +85,7 @@ def routes(path: Path, *lines: str) -> None:
 
 
 def test_networks_of_the_machine_are_read_from_its_routes(setup: Setup, tmp_path: Path) -> None:
-    assert subnets.host_networks() == [], "a machine that tells none"
+    assert host_networks() == [], "a machine that tells none"
     routes(
         tmp_path,
         "eth0\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0",
@@ -91,25 +95,25 @@ def test_networks_of_the_machine_are_read_from_its_routes(setup: Setup, tmp_path
         "down\t0000A8C0\t00000000\t0000\t0\t0\t0\t0000FFFF\t0\t0\t0",
         "odd",
     )
-    networks = [str(network) for network in subnets.host_networks(but="kapy")]
+    networks = [str(network) for network in host_networks(but="kapy")]
     assert networks == ["10.0.0.0/24", "172.16.0.0/12"]
 
 
 def test_subnets_that_are_taken_are_left_out() -> None:
     wanted = IPv4Network("172.20.0.0/16")
-    assert next(subnets.fitting_subnets(wanted, [], 1)) == wanted
+    assert next(fitting_subnets(wanted, [], 1)) == wanted
     entries = [IPv4Network("172.16.0.0/12")]
-    results = list(subnets.fitting_subnets(wanted, entries, 1))
-    assert len(results) == len(set(results)) == subnets.MOST // 2
+    results = list(fitting_subnets(wanted, entries, 1))
+    assert len(results) == len(set(results)) == MOST // 2
     assert all(item.is_private and item.prefixlen == 24 for item in results)
-    assert list(subnets.fitting_subnets(wanted, [IPv4Network("0.0.0.0/1"), *entries], 1)) == []
+    assert list(fitting_subnets(wanted, [IPv4Network("0.0.0.0/1"), *entries], 1)) == []
 
 
 @pytest.mark.parametrize("start", [0, 1, 4095, 65535, 40503, 123456789])
 @pytest.mark.parametrize("half", ["10.0.0.0/9", "10.128.0.0/9"])
 def test_a_free_half_of_a_range_is_found_from_any_start(start: int, half: str) -> None:
     entries = [IPv4Network("172.16.0.0/12"), IPv4Network(half)]
-    assert len(list(subnets.fitting_subnets(entries[0], entries, start))) > 5
+    assert len(list(fitting_subnets(entries[0], entries, start))) > 5
 
 
 async def test_a_pod_has_its_address_before_its_first_container(setup: Setup) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from kapy.kube import Document
-from kapy.node_agent.containers.security import unsupported_security
+from kapy.node_agent.containers.configuration import unsupported_security
 from kapy.node_agent.supported import unsupported_fields
 
 _PROBE: Final = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kapy.node_agent.restarts import Backoff, Policy, restarts
+from kapy.node_agent.container_state import Backoff, Policy, restarts
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ import pytest
 
 from kapy.containers import Container, Network
 from kapy.kube import Document
-from kapy.node_agent.containers import subnets
 from tests.node_agent.fake_engine import STARTED, FakeContainer
 from tests.node_agent.test_containers import IMAGE, Setup, pod
 
@@ -64,7 +63,7 @@ def leave_behind(setup: Setup) -> None:
 
 @pytest.fixture
 def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setup:
-    monkeypatch.setattr(subnets, "ROUTES", tmp_path / "routes")
+    monkeypatch.setattr("kapy.node_agent.containers.network.ROUTES", tmp_path / "routes")
     stage_there = Setup(tmp_path)
     leave_behind(stage_there)
     return stage_there

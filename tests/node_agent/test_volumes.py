@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from kapy.kube import Document
-from kapy.node_agent.atomic_files import Content, publish_files
 from kapy.node_agent.sources import MissingSource, Sources
 from kapy.node_agent.supported import unsupported_fields
-from kapy.node_agent.volumes import TOKEN_FOLDER, Volumes
+from kapy.node_agent.volumes import TOKEN_FOLDER, Content, Volumes, publish_files
 
 
 def pod(*volumes: Document, mounts: tuple[Document, ...] = (), **spec: Any) -> Document:

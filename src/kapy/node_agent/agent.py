@@ -19,13 +19,13 @@ from kapy.engine.cache import Cache, Change, Informer
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists
 from kapy.kube.names import CONFIG_MAPS, NODES, PODS, SECRETS, Resource
+from kapy.node_agent.container_state import Backoff
 from kapy.node_agent.host import Host
 from kapy.node_agent.log_files import rotate
 from kapy.node_agent.node_object import capacity, node_object
 from kapy.node_agent.pod_worker import PodWorker
 from kapy.node_agent.processes.programs import BadPrograms, Programs
 from kapy.node_agent.processes.runtime import ProcessRuntime
-from kapy.node_agent.restarts import Backoff
 from kapy.node_agent.runtime import Runtime
 from kapy.node_agent.sources import Sources
 

@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Final
 
 from kapy.kube import Document
-from kapy.node_agent.container_state import ContainerState
-from kapy.node_agent.ending import stop_container
+from kapy.node_agent.container_state import Backoff, ContainerState, Policy, restarts
 from kapy.node_agent.full_disk import DISK_FULL, disk_trouble, full_disk, is_disk_full
-from kapy.node_agent.lifecycle_hooks import run_post_start
+from kapy.node_agent.lifecycle_hooks import run_post_start, stop_container
 from kapy.node_agent.log_files import termination_message
 from kapy.node_agent.probes import Probe
-from kapy.node_agent.restarts import Backoff, Policy, restarts
 from kapy.node_agent.runtime import ContainerConfig, Exit, Running, Runtime, StartFailed
 from kapy.node_agent.sources import MissingSource
 

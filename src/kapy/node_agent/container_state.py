@@ -1,10 +1,13 @@
-"""The state of one container, and its entry in the status of its Pod."""
+"""The state of one container, its entry in the status of its Pod, and its restarts with a kubelet's
+back-off.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final, Literal
 
 from kapy.api.times import stamp
 from kapy.kube import Document
@@ -121,3 +124,31 @@ class ContainerState:
         if self.last_identity:
             result["containerID"] = self.last_identity
         return result
+
+
+Policy = Literal["Always", "OnFailure", "Never"]
+
+_FIRST_PAUSE: Final = 10.0
+_MAX_PAUSE: Final = 300.0
+"""Seconds between two starts, at first and at last."""
+_RESET_AFTER: Final = 600.0
+"""Seconds of a run after which a container is well: the next pause is short again."""
+
+
+def restarts(policy: Policy, code: int) -> bool:
+    """Return whether the restart policy restarts a container after this exit code."""
+    return policy == "Always" or (policy == "OnFailure" and code != 0)
+
+
+@dataclass(slots=True)
+class Backoff:
+    """The pauses before a container is started again: none, then 10 s, doubled up to 5 minutes."""
+
+    _next: float = 0.0
+
+    def pause(self, ran: float) -> float:
+        """Seconds to wait after a run of so many seconds."""
+        if ran >= _RESET_AFTER:
+            self._next = 0.0
+        now, self._next = self._next, min(max(self._next * 2, _FIRST_PAUSE), _MAX_PAUSE)
+        return now

@@ -13,13 +13,12 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import ApiError, NotFound, Unreachable
 from kapy.kube.names import PODS
 from kapy.node_agent.container_loop import ContainerLoop
-from kapy.node_agent.container_state import ContainerState
-from kapy.node_agent.ending import stop_container
+from kapy.node_agent.container_state import ContainerState, Policy
 from kapy.node_agent.full_disk import DISK_FULL, is_disk_full
 from kapy.node_agent.host import Host
+from kapy.node_agent.lifecycle_hooks import stop_container
 from kapy.node_agent.pod_folder import PodFolder
 from kapy.node_agent.pod_inputs import FAILURES, PodInputs
-from kapy.node_agent.restarts import Policy
 from kapy.node_agent.runtime import ContainerConfig, Exit, Runtime
 from kapy.node_agent.status_reporter import STOPPED, StatusReporter
 from kapy.node_agent.supported import unsupported_fields

@@ -1,5 +1,4 @@
-"""Reports about a provider's object: its summary condition, and Events and conditions of failures.
-"""
+"""Reports about a provider's object: summary condition, and Events and conditions of failures."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""One container of the engine that runs for a Pod, or has ended meanwhile."""
+"""One container of the engine that runs for a Pod, or has ended meanwhile, and its log."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
@@ -12,7 +12,7 @@ from typing import Final
 from kapy._aio.clock import Clock
 from kapy.containers import Container, Engine, EngineError, EngineUnreachable, NoSuchObject, Session
 from kapy.node_agent.log_files import termination_message_of
-from kapy.node_agent.runtime import Exit, StartFailed
+from kapy.node_agent.runtime import Exit, LogQuery, StartFailed
 
 AGAIN: Final = 1.0
 """Seconds between requests to an engine that does not answer. A timer, because no event shows that
@@ -174,3 +174,26 @@ def time_of(text: str) -> datetime | None:
         return None
     zone = "+00:00" if match[3] == "Z" else match[3]
     return datetime.fromisoformat(f"{match[1]}{(match[2] or '')[:7]}{zone}").astimezone(UTC)
+
+
+async def lines_of(engine: Engine, name: str, query: LogQuery) -> AsyncIterator[bytes]:
+    """A log in pieces; it ends where the engine does not answer any more."""
+    remaining = query.limit
+    try:
+        async with engine.output(
+            name,
+            follow=query.follow is not None,
+            tail=query.tail,
+            since=query.since,
+            timestamps=query.timestamps,
+        ) as pieces:
+            async for piece in pieces:
+                if remaining is None:
+                    yield piece
+                    continue
+                yield piece[:remaining]
+                remaining -= len(piece)
+                if remaining <= 0:
+                    return
+    except EngineError as error:
+        yield f"\n{error}\n".encode()

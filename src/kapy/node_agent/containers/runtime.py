@@ -28,9 +28,12 @@ from kapy.kube.digits import parse_digits
 from kapy.node_agent import host_access
 from kapy.node_agent.containers import leftovers
 from kapy.node_agent.containers.addresses import Addresses, NoAddress
-from kapy.node_agent.containers.configuration import Surroundings, configuration
+from kapy.node_agent.containers.configuration import (
+    Surroundings,
+    configuration,
+    unsupported_security,
+)
 from kapy.node_agent.containers.images import obtain_image
-from kapy.node_agent.containers.logs import lines_of
 from kapy.node_agent.containers.names import (
     CONTAINER,
     JOINED,
@@ -42,9 +45,8 @@ from kapy.node_agent.containers.names import (
     spec_digest,
 )
 from kapy.node_agent.containers.network import Listen, PlaneNetwork, Used, read_used, write_used
-from kapy.node_agent.containers.running import AGAIN, RunningContainer, is_alive
+from kapy.node_agent.containers.running import AGAIN, RunningContainer, is_alive, lines_of
 from kapy.node_agent.containers.sandboxes import Sandboxes
-from kapy.node_agent.containers.security import unsupported_security
 from kapy.node_agent.runtime import (
     ContainerConfig,
     LogQuery,
