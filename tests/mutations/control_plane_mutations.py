@@ -67,14 +67,14 @@ ETCD: Final = (
     ),
     Mutation(
         "quorum is half of the members",
-        f"{CODE}/projection.py",
+        f"{CODE}/preflight.py",
         "return healthy >= voting // 2 + 1",
         "return healthy >= voting // 2",
         PROJECTION,
     ),
     Mutation(
         "a learner counts as a voting member",
-        f"{CODE}/projection.py",
+        f"{CODE}/preflight.py",
         "if any(item.is_learner or not item.name for item in remaining):",
         "if any(not item.name for item in remaining):",
         PROJECTION,
@@ -236,7 +236,7 @@ CONNECTION: Final = (
     ),
     Mutation(
         "the API server of a joining Machine is asked for its certificate",
-        f"{CODE}/certificate_expiry.py",
+        f"{CODE}/certificates.py",
         "if not is_true(machine, ConditionType.API_SERVER_POD_HEALTHY):",
         "if False:",
         (f"{FOLDER}/test_certificate_expiry.py",),
@@ -351,7 +351,7 @@ SECRETS: Final = (
     Mutation(
         "a kubeconfig Secret without a kubeconfig is accepted",
         f"{CODE}/certificates.py",
-        "        access_of(dependencies, cluster, secret)\n",
+        "        _access_of(dependencies, cluster, secret)\n",
         "        pass\n",
         CHECKS,
     ),

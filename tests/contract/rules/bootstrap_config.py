@@ -30,7 +30,7 @@ ROWS: Final = [
     Row(
         ("data-secret", "data-secret-taken", "broken-told"),
         (212, 238),
-        (VIEW, PHASE, "providers/kubeadm/bootstrap/data_secret.py"),
+        (VIEW, PHASE, "providers/kubeadm/bootstrap/generation.py"),
         (FIELDS, SCHEMAS, BROKEN_MACHINES, f"{STORY}::test_the_data_secret_gets_its_owner_back"),
     ),
     Row(

@@ -205,7 +205,7 @@ ROWS: Final = [
     Row(
         ("kubeconfig", "kubeconfig-secrecy"),
         (467, 469),
-        (f"{KUBEADM}/kubeconfig.py", f"{KUBEADM}/certificates.py"),
+        (f"{KUBEADM}/certificates.py",),
         (
             "remote/test_kubeconfig_secret.py::test_the_kubeconfig_is_that_of_an_administrator",
             SECRETS_ONCE,
@@ -223,7 +223,7 @@ ROWS: Final = [
     Row(
         ("kubeconfig-renewal",),
         (478,),
-        (f"{KUBEADM}/kubeconfig.py",),
+        (f"{KUBEADM}/certificates.py",),
         (
             "remote/test_kubeconfig_secret.py::test_the_kubeconfig_is_renewed_at_half_of_its_life",
             f"{USERS}::test_a_kubeconfig_of_a_user_is_left_alone",

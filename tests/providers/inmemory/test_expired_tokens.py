@@ -11,8 +11,8 @@ import pytest
 from kapy.api.times import stamp
 from kapy.kube import Document
 from kapy.kube.http import ADMIN, MERGE_PATCH, Request
-from kapy.providers.inmemory.workload import expired_tokens
-from kapy.providers.inmemory.workload.expired_tokens import TokenCleaner
+from kapy.providers.inmemory.workload import housekeeping
+from kapy.providers.inmemory.workload.housekeeping import TokenCleaner
 from kapy.providers.inmemory.workload.kubeadm import ensure_namespaces
 from kapy.providers.inmemory.workload.objects import Objects
 from kapy.providers.inmemory.workload.server import WorkloadServer
@@ -75,13 +75,13 @@ async def test_a_prolonged_token_stays_until_its_new_end() -> None:
 
 async def test_a_new_token_does_not_make_all_others_read(monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[str] = []
-    read = expired_tokens._expiration
+    read = housekeeping._expiration
 
     def expiration(secret: Document) -> str:
         reads.append(secret["metadata"]["name"])
         return read(secret)
 
-    monkeypatch.setattr(expired_tokens, "_expiration", expiration)
+    monkeypatch.setattr(housekeeping, "_expiration", expiration)
     tokens = Tokens()
     for number in range(20):
         await tokens.create(f"token-{number}", 10)

@@ -24,7 +24,7 @@ from kapy.kube.errors import Unreachable
 from kapy.kube.names import NODES
 from kapy.kube.pki import new_ca
 from kapy.providers.inmemory import InMemoryClusters, front
-from kapy.providers.inmemory.addresses import has_many_loopback_addresses
+from kapy.providers.inmemory.sockets import has_many_loopback_addresses
 from kapy.sdk import Endpoint
 from kapy.testing.provider_bench import key
 from tests.locks import taking_turns

@@ -11,8 +11,8 @@ import pytest
 from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.kube import Document
 from kapy.kube.model import decode
-from kapy.providers.kubeadm.controlplane import certificate_expiry
-from kapy.providers.kubeadm.controlplane.certificate_expiry import record_expiries
+from kapy.providers.kubeadm.controlplane import certificates
+from kapy.providers.kubeadm.controlplane.certificates import record_expiries
 from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from tests.providers.kubeadm.building import machine, plane
 
@@ -50,7 +50,7 @@ async def test_only_healthy_machines_are_checked_once(
     async def patch(_: object, key: object, __: object) -> None:
         patched.append(str(key))
 
-    monkeypatch.setattr(certificate_expiry, "cluster_access", access)
+    monkeypatch.setattr(certificates, "cluster_access", access)
     client = SimpleNamespace(patch=patch)
     dependencies = SimpleNamespace(certificate_expiry=ask, runtime=SimpleNamespace(client=client))
     control_plane = plane(of, status={"initialization": {"controlPlaneInitialized": True}})

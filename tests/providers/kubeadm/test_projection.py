@@ -8,7 +8,7 @@ import pytest
 
 from kapy.api.names import Annotation
 from kapy.providers.kubeadm.controlplane.etcd import Alarm, Member
-from kapy.providers.kubeadm.controlplane.projection import components_survive, etcd_survives
+from kapy.providers.kubeadm.controlplane.preflight import components_survive, etcd_survives
 from kapy.providers.kubeadm.controlplane.scope import EtcdState
 from kapy.sdk import conditions
 from tests.providers.kubeadm.building import machine, plane, say

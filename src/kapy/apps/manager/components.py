@@ -43,7 +43,7 @@ from kapy.apps.manager.programs import PROGRAMS, Program
 from kapy.apps.manager.rights import AGGREGATED, rights_of
 from kapy.clusterctl.components.images import MANAGER
 from kapy.kube import Document
-from kapy.providers.inmemory.addresses import PORTS
+from kapy.providers.inmemory.sockets import PORTS
 
 MOUNT_PATH: Final = "/var/run/docker.sock"
 """The path of the socket in the Pod."""

@@ -1,4 +1,4 @@
-"""Adds the controllers of the docker backend and their watches."""
+"""Adds the controllers of the docker backend and their watches, of objects and of containers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from kapy._aio.services import Service
+from kapy.api.cluster import Cluster
 from kapy.api.dev_cluster import DevCluster
 from kapy.api.dev_machine import DevMachine, DevMachineTemplate
 from kapy.api.dev_machine_pool import DevMachinePool
@@ -13,11 +14,12 @@ from kapy.api.docker_cluster import DockerCluster
 from kapy.api.docker_machine import DockerMachine, DockerMachineTemplate
 from kapy.api.docker_machine_pool import DockerMachinePool
 from kapy.api.names import Finalizer
+from kapy.containers import Container
 from kapy.kube import Key
 from kapy.kube.names import CONFIG_MAPS
-from kapy.providers.docker.backend import is_docker_template
+from kapy.providers.docker.backend import is_docker, is_docker_template
 from kapy.providers.docker.clusters import ContainerClusters
-from kapy.providers.docker.container_events import ContainerEvents
+from kapy.providers.docker.containers import CLUSTER_LABEL, LOAD_BALANCER, ROLE_LABEL, provider_id
 from kapy.providers.docker.host import Host
 from kapy.providers.docker.load_balancers import LoadBalancers
 from kapy.providers.docker.machines import ContainerMachines
@@ -88,7 +90,7 @@ def add_to(
         finally:
             await host.close()
 
-    wake = ContainerEvents(runtime, controllers)
+    wake = _ContainerEvents(runtime, controllers)
     return {"machine tasks": run, "container events": lambda: host.follow(wake)}
 
 
@@ -133,3 +135,50 @@ def _add_pools(
         concurrency=concurrency,
     )
     machines.wake(controller)
+
+
+class _ContainerEvents:
+    """Enqueues infrastructure objects: that of a cluster when its load balancer starts or ends, and
+    that of a machine when its container starts or ends. controllers: the controllers by the kind
+    that they reconcile.
+    """
+
+    def __init__(self, runtime: Runtime, controllers: Mapping[str, Controller]) -> None:
+        self._controllers = controllers
+        self._clusters = runtime.cache.informer(Cluster)
+        self._infra = {
+            kind.RESOURCE.kind: runtime.cache.informer(kind.RESOURCE)
+            for kind in (DevCluster, DockerCluster)
+        }
+        self._machines = {
+            kind.RESOURCE.kind: runtime.cache.informer(kind.RESOURCE)
+            for kind in (DevMachine, DockerMachine)
+        }
+
+    def __call__(self, container: Container | None) -> None:
+        """Enqueue the objects of a container. container: None if events were lost."""
+        if container is None or container.labels.get(ROLE_LABEL) == LOAD_BALANCER:
+            self._wake_clusters(container)
+        if container is None or container.labels.get(ROLE_LABEL) != LOAD_BALANCER:
+            self._wake_machines(container)
+
+    def _wake_clusters(self, container: Container | None) -> None:
+        name = None if container is None else container.labels.get(CLUSTER_LABEL)
+        for cluster in self._clusters.list():
+            reference = cluster.spec.infrastructure_ref
+            if reference is None or name not in (None, cluster.metadata.name):
+                continue
+            if (infra := self._infra.get(reference.kind)) is None:
+                continue
+            key = Key(cluster.metadata.namespace, reference.name)
+            document = infra.raw(key)
+            if document is not None and is_docker(document):
+                self._controllers[reference.kind].enqueue(key)
+
+    def _wake_machines(self, container: Container | None) -> None:
+        wanted = None if container is None else provider_id(container.name)
+        for kind, informer in self._machines.items():
+            for document in informer.list():
+                spec = document.get("spec") or {}
+                if is_docker(document) and wanted in (None, spec.get("providerID")):
+                    self._controllers[kind].enqueue(Key.of(document))

@@ -11,9 +11,9 @@ from kapy.api.dev_cluster import DevCluster
 from kapy.api.names import Annotation, ConditionType, Label, Reason
 from kapy.kube import Document, Key
 from kapy.kube.names import SECRETS
-from kapy.providers.inmemory.addresses import PORT
 from kapy.providers.inmemory.backend import is_in_memory
 from kapy.providers.inmemory.fleet import InMemoryClusters
+from kapy.providers.inmemory.sockets import PORT
 from kapy.remote.kubeconfig_secret import moved_data
 from kapy.remote.secrets import KUBECONFIG, secret_key
 from kapy.sdk import (

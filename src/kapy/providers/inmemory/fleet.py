@@ -14,9 +14,9 @@ from kapy.kube import Key
 from kapy.kube.errors import KapyError, Unreachable
 from kapy.kube.http import Transport
 from kapy.kube.packed_json import Packer
-from kapy.providers.inmemory.addresses import LOOPBACK, PORT, PORTS, loopback_address
 from kapy.providers.inmemory.credentials import user_of
 from kapy.providers.inmemory.front import Front, NoPort
+from kapy.providers.inmemory.sockets import LOOPBACK, PORT, PORTS, loopback_address
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
 from kapy.remote.cluster_cache import Dial, Kubeconfig
 from kapy.sdk import Endpoint

@@ -29,13 +29,16 @@ from kapy.apiserver.serving.acceptor import Acceptor
 from kapy.apiserver.serving.connection_limit import Connection
 from kapy.kube.errors import KapyError, ServerError
 from kapy.kube.pki import KeyPair, issue, new_key
-from kapy.providers.inmemory.addresses import (
+from kapy.providers.inmemory.sockets import (
     ANY,
+    BACKLOG,
     LOOPBACK,
     PORTS,
+    bound_beside,
     has_many_loopback_addresses,
+    is_answered,
+    listening_socket,
 )
-from kapy.providers.inmemory.sockets import BACKLOG, bound_beside, is_answered, listening_socket
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
 from kapy.sdk import Endpoint
 

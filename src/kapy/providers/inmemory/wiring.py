@@ -13,8 +13,7 @@ from kapy.kube.names import SECRETS
 from kapy.providers.inmemory.clusters import DevClusters
 from kapy.providers.inmemory.fleet import InMemoryClusters
 from kapy.providers.inmemory.machines import DevMachines
-from kapy.providers.inmemory.pools import DevMachinePools
-from kapy.providers.inmemory.reopening import PoolTokens
+from kapy.providers.inmemory.pools import DevMachinePools, PoolTokens
 from kapy.remote.secrets import CLUSTER_CA, secret_name
 from kapy.sdk import (
     DONE,

@@ -19,8 +19,7 @@ from kapy.kube.names import CONFIG_MAPS
 from kapy.kube.packed_json import Packer
 from kapy.kube.pki import LEAF_VALIDITY, KeyPair
 from kapy.providers.inmemory.workload.etcd import Etcd
-from kapy.providers.inmemory.workload.expired_tokens import TokenCleaner
-from kapy.providers.inmemory.workload.housekeeping import Housekeeping
+from kapy.providers.inmemory.workload.housekeeping import Housekeeping, TokenCleaner
 from kapy.providers.inmemory.workload.images import USUAL, Images, images_of
 from kapy.providers.inmemory.workload.kubeadm import (
     Settings,
@@ -40,8 +39,7 @@ from kapy.providers.inmemory.workload.nodes import (
     ensure_static_pod,
 )
 from kapy.providers.inmemory.workload.objects import SYSTEM, Objects
-from kapy.providers.inmemory.workload.ports import Ports
-from kapy.providers.inmemory.workload.server import WorkloadServer
+from kapy.providers.inmemory.workload.server import Ports, WorkloadServer
 from kapy.sdk import Endpoint
 
 

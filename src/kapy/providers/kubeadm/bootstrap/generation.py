@@ -1,4 +1,5 @@
-"""Generates boot data: for `kubeadm init`, for joining control plane machines, for workers.
+"""Generates boot data, for `kubeadm init`, for joining control plane machines, for workers, and
+stores it in the Secret that passes it to the infrastructure provider.
 
 Values that are added to the KubeadmConfig (above all the token) are written before the boot data
 that uses them, so an interrupted attempt continues with the same values.
@@ -18,7 +19,7 @@ from kapy.kube.errors import KapyError
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.pki import KeyPair
-from kapy.providers.kubeadm.bootstrap import cloudinit, data_secret, ignition
+from kapy.providers.kubeadm.bootstrap import cloudinit, ignition
 from kapy.providers.kubeadm.bootstrap.cloudinit import MachineSetup
 from kapy.providers.kubeadm.bootstrap.discovery import complete_join, endpoint_of
 from kapy.providers.kubeadm.bootstrap.machine_setup import machine_setup
@@ -38,7 +39,7 @@ from kapy.providers.kubeadm.configuration import (
     join_configuration_file,
 )
 from kapy.remote.secrets import CLUSTER_CA
-from kapy.sdk import v1beta1
+from kapy.sdk import BootstrapData, v1beta1
 
 UNINITIALIZED: Final = Taint(key="node.cluster.x-k8s.io/uninitialized", effect="NoSchedule")
 """Keeps workloads from a node until the core has labelled it."""
@@ -61,11 +62,11 @@ async def init(scope: Scope) -> None:
     pairs = await _init_pairs(scope, certificates)
     scope.certificates_available()
     setup = await machine_setup(scope, certificate_files(certificates, pairs))
-    if spec.format == data_secret.IGNITION:
+    if spec.format == _IGNITION:
         data = await _ignition(scope, setup, cluster_file, init_file)
     else:
         data = cloudinit.init_control_plane(setup, cluster_file, init_file)
-    await data_secret.store(scope, data)
+    await _store(scope, data)
 
 
 async def join_control_plane(scope: Scope) -> None:
@@ -78,11 +79,11 @@ async def join_control_plane(scope: Scope) -> None:
     await _prepare_join(scope, pairs)
     file = join_configuration_file(encode(join), scope.owner.version)
     setup = await machine_setup(scope, certificate_files(certificates, pairs))
-    if scope.config.spec.format == data_secret.IGNITION:
+    if scope.config.spec.format == _IGNITION:
         data = await _ignition(scope, setup, file)
     else:
         data = cloudinit.join_control_plane(setup, file)
-    await data_secret.store(scope, data)
+    await _store(scope, data)
 
 
 async def join_worker(scope: Scope) -> None:
@@ -98,11 +99,11 @@ async def join_worker(scope: Scope) -> None:
     configuration = _with_uninitialized_taint(encode(join))
     file = join_configuration_file(configuration, scope.owner.version)
     setup = await machine_setup(scope, ())
-    if scope.config.spec.format == data_secret.IGNITION:
+    if scope.config.spec.format == _IGNITION:
         data = await _ignition(scope, setup, file)
     else:
         data = cloudinit.join_worker(setup, file)
-    await data_secret.store(scope, data)
+    await _store(scope, data)
 
 
 async def _ignition(scope: Scope, setup: MachineSetup, *configuration: str) -> str:
@@ -184,3 +185,28 @@ def _cluster_facts(scope: Scope) -> ClusterFacts:
 
 def _cidr_list(ranges: NetworkRanges | None) -> str | None:
     return ",".join(ranges.cidr_blocks) or None if ranges is not None else None
+
+
+_CLOUD_CONFIG: Final = "cloud-config"
+_IGNITION: Final = "ignition"
+
+
+async def _store(scope: Scope, data: str) -> None:
+    """Write the boot data Secret, and report it in the KubeadmConfig.
+
+    The Secret may exist from an attempt that failed before the report.
+    """
+    config = scope.config
+    bootstrap_data = BootstrapData(value=data.encode(), format=config.spec.format or _CLOUD_CONFIG)
+    await scope.dependencies.data_secrets.store(
+        config, scope.cluster.key, bootstrap_data, renew=True
+    )
+    report_data_secret(scope, config.metadata.name)
+
+
+def report_data_secret(scope: Scope, name: str) -> None:
+    """Report the Secret in the KubeadmConfig's status."""
+    status = scope.config.status
+    status.data_secret_name = name
+    status.initialization.data_secret_created = True
+    scope.data_available()

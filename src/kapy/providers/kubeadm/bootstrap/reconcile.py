@@ -14,15 +14,16 @@ from kapy.api.names import ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
-from kapy.providers.kubeadm.bootstrap import data_secret, generation
+from kapy.providers.kubeadm.bootstrap import generation
 from kapy.providers.kubeadm.bootstrap.discovery import NoEndpoint
-from kapy.providers.kubeadm.bootstrap.owner import (
+from kapy.providers.kubeadm.bootstrap.scope import (
     ConfigOwner,
+    Dependencies,
+    Scope,
     owner_reference_of,
     owning_machine,
     owning_pool,
 )
-from kapy.providers.kubeadm.bootstrap.scope import Dependencies, Scope
 from kapy.remote.cluster_cache import ATTEMPTS, NotConnected
 from kapy.sdk import (
     DONE,
@@ -60,7 +61,7 @@ async def _boot_data(scope: Scope) -> Result:
     created = bool(config.status.initialization.data_secret_created)
     if secret_name is not None and not (created and config.status.data_secret_name):
         # A move or a restore lost our status; the Machine remembers.
-        data_secret.available(scope, secret_name)
+        generation.report_data_secret(scope, secret_name)
         scope.certificates_were_available()
         return DONE
     if created:

@@ -1,4 +1,7 @@
-"""The cluster's CAs: created once, then only checked."""
+"""The cluster's CAs, created once, then only checked; its kubeconfig Secret, renewed at half of its
+certificate's lifetime; and the expiry of each Machine's API server certificate, recorded on its
+KubeadmConfig.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,23 @@ from datetime import timedelta
 from typing import Final
 
 from kapy.api.condition import V1Beta1Condition
+from kapy.api.kubeadm_config import KubeadmConfig
 from kapy.api.kubeadm_control_plane import KubeadmControlPlane
-from kapy.api.names import ConditionType, Reason
+from kapy.api.names import Annotation, ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
+from kapy.api.times import stamp
 from kapy.api.wording import LOOK_AT_LOGS
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
+from kapy.kube.pki import Algorithm
+from kapy.providers.kubeadm.bootstrap.discovery import endpoint_of
 from kapy.providers.kubeadm.certificates import Certificate, init_certificates
 from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
-from kapy.providers.kubeadm.controlplane.kubeconfig import access_of
-from kapy.providers.kubeadm.controlplane.scope import ControlPlane
+from kapy.providers.kubeadm.controlplane.scope import ControlPlane, has_node, is_true, node_name
+from kapy.remote.cluster_cache import Kubeconfig
+from kapy.remote.kubeconfig_secret import access
 from kapy.remote.secrets import (
     CLUSTER_CA,
     CLUSTER_NAME_LABEL,
@@ -33,7 +41,7 @@ from kapy.remote.secrets import (
     is_watched,
     secret_problem,
 )
-from kapy.sdk import DONE, Result, conditions, requeue, v1beta1
+from kapy.sdk import DONE, NotYet, Result, conditions, requeue, v1beta1
 from kapy.sdk.certificates import StoredCertificate
 
 _RETRY_INTERVAL: Final = timedelta(seconds=30)
@@ -128,7 +136,7 @@ def _kubeconfig_problems(dependencies: Dependencies, secret: Document, cluster: 
     """
     key, problems = Key.of(secret), list[str]()
     try:
-        access_of(dependencies, cluster, secret)
+        _access_of(dependencies, cluster, secret)
     except BadSecret as error:
         problem = str(error).removeprefix(f"Secret {key}: ")
         if KUBECONFIG_VALUE in (secret.get("data") or {}):
@@ -187,3 +195,73 @@ async def _set_controller(
     owner = owner_reference(kcp, controller=True, block_deletion=True)
     for certificate in stored.values():
         await dependencies.certificates.set_controller(certificate.secret, owner)
+
+
+async def record_expiries(dependencies: Dependencies, plane: ControlPlane) -> Result | None:
+    """Record the expiry of each API server's certificate once, when the API server is healthy.
+
+    It is not recorded without a means to query it. While a Machine joins, its API server's Pod does
+    not exist yet; the Pod is watched, so its change enqueues the control plane.
+    """
+    ask = dependencies.certificate_expiry
+    if ask is None or not plane.is_initialized:
+        return None
+    for machine in plane.machines:
+        config = plane.configs.get(machine.metadata.name)
+        if machine.deleting or config is None or not has_node(machine):
+            continue
+        if not is_true(machine, ConditionType.API_SERVER_POD_HEALTHY):
+            continue
+        if Annotation.CERTIFICATES_EXPIRY in config.metadata.annotations:
+            continue
+        access = await cluster_access(dependencies, plane.cluster.key)
+        expiry = stamp(await ask(access, node_name(machine)))
+        patch = {"metadata": {"annotations": {Annotation.CERTIFICATES_EXPIRY: expiry}}}
+        await dependencies.runtime.client.patch(KubeadmConfig.RESOURCE, config.key, patch)
+    return None
+
+
+async def ensure_kubeconfig(dependencies: Dependencies, plane: ControlPlane) -> Result | None:
+    """Ensure the Secret, owned by the control plane unless a user created it."""
+    renewal = await dependencies.kubeconfigs.issue(
+        plane.cluster.key,
+        f"https://{endpoint_of(plane.cluster)}",
+        owner_reference(plane.kcp, controller=True, block_deletion=True),
+        algorithm=algorithm(plane.kcp),
+    )
+    if renewal is not None:
+        # A timer, because the end of a certificate is no event.
+        after = max(renewal - plane.now, timedelta(seconds=1))
+        plane.requeue_by(
+            requeue(after=after, because="the kubeconfig's certificate is to be renewed")
+        )
+    return None
+
+
+async def cluster_access(dependencies: Dependencies, cluster: Key) -> Kubeconfig:
+    """Return the access to the workload cluster. Raises NotYet, BadSecret."""
+    secret = await dependencies.certificates.secret(cluster, KUBECONFIG)
+    if secret is None:
+        raise NotYet(f"the kubeconfig Secret of Cluster {cluster} is not there yet")
+    return _access_of(dependencies, cluster, secret)
+
+
+def _access_of(dependencies: Dependencies, cluster: Key, secret: Document) -> Kubeconfig:
+    """Return the access in a Secret, parsed once for each version. Raises BadSecret."""
+    version = secret["metadata"]["resourceVersion"]
+    entry = dependencies.cache.kubeconfigs.get(cluster)
+    if entry is None or entry[0] != version:
+        entry = dependencies.cache.kubeconfigs[cluster] = version, access(secret)
+    return entry[1]
+
+
+def algorithm(kcp: KubeadmControlPlane) -> Algorithm:
+    """Return the key algorithm that the control plane specifies."""
+    request = kcp.spec.kubeadm_config_spec.cluster_configuration.encryption_algorithm
+    algorithms: dict[str, Algorithm] = {
+        "RSA-3072": "RSA-3072",
+        "RSA-4096": "RSA-4096",
+        "ECDSA-P256": "ECDSA-P256",
+        "ECDSA-P384": "ECDSA-P384",
+    }
+    return algorithms.get(request, "RSA-2048")

@@ -12,10 +12,11 @@ from kapy.api.names import ConditionType as T
 from kapy.api.names import Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.kube import Document
-from kapy.providers.kubeadm.controlplane.machine_summary import Summary, summarize
-from kapy.providers.kubeadm.controlplane.machine_v1beta1 import (
+from kapy.providers.kubeadm.controlplane.machine_conditions import (
+    Summary,
     SummaryV1Beta1,
     pod_v1beta1,
+    summarize,
     summarize_v1beta1,
 )
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane, has_node, node_name

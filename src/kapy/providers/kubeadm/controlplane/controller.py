@@ -21,10 +21,10 @@ from kapy.providers.kubeadm.controlplane.dependencies import (
     CONDITIONS_GRACE,
     CertificateExpiry,
     Dependencies,
+    MachineUpdates,
 )
 from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
 from kapy.providers.kubeadm.controlplane.reconcile import KubeadmControlPlaneReconciler
-from kapy.providers.kubeadm.controlplane.update_decision import MachineUpdates
 from kapy.remote.cluster_cache import ClusterCache
 from kapy.remote.secrets import has_purpose_suffix
 from kapy.sdk import Controller, Runtime

@@ -1,4 +1,6 @@
-"""Creates a control plane Machine: infrastructure, KubeadmConfig, Machine, in this order."""
+"""Creates a control plane Machine: infrastructure from its template, KubeadmConfig, Machine, in
+this order.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,11 @@ from kapy.providers.kubeadm.controlplane.desired import (
     new_kubeadm_config,
 )
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.providers.kubeadm.controlplane.template import infrastructure_template
-from kapy.sdk import v1beta1
+from kapy.sdk import (
+    Result,
+    v1beta1,
+)
+from kapy.sdk.contracts import Absent, Found, InfraMachineTemplate, Observed, Unreadable
 from kapy.sdk.machine_control_plane import (
     NewMachine,
     Part,
@@ -50,7 +55,7 @@ async def create_machine(
     new = NewMachine(
         name=name,
         version=kcp.spec.version,
-        template=partial(infrastructure_template, dependencies, plane),
+        template=partial(_infrastructure_template, dependencies, plane),
         config=new_kubeadm_config(kcp, cluster, name, join=join),
         failure_domain=partial(_failure_domain, dependencies, plane),
         annotations=annotations,
@@ -93,10 +98,10 @@ async def new_infrastructure(
     dependencies: Dependencies, plane: ControlPlane, name: str
 ) -> Document:
     """Return the infrastructure of a Machine as it would be created now. Raises as
-    `infrastructure_template`.
+    `_infrastructure_template`.
     """
     desired = desired_machines(plane.kcp, plane.cluster.metadata.name)
-    return desired.infrastructure(await infrastructure_template(dependencies, plane), name)
+    return desired.infrastructure(await _infrastructure_template(dependencies, plane), name)
 
 
 def _failure_domain(dependencies: Dependencies, plane: ControlPlane) -> str:
@@ -159,3 +164,39 @@ def _is_taken(dependencies: Dependencies, key: Key, uid: str) -> bool:
     metadata = config["metadata"]
     owners = metadata.get("ownerReferences") or ()
     return "deletionTimestamp" in metadata or all(owner["uid"] != uid for owner in owners)
+
+
+class _TemplateAbsent(KapyError):
+    """The infrastructure template does not exist."""
+
+
+async def _infrastructure_template(dependencies: Dependencies, plane: ControlPlane) -> Document:
+    """Return the template (a shared document). Raises _TemplateAbsent, or the error of the read."""
+    reference = plane.kcp.spec.machine_template.spec.infrastructure_ref
+    namespace = plane.kcp.metadata.namespace
+    return _document(
+        plane, await dependencies.external.get(reference, namespace, InfraMachineTemplate)
+    )
+
+
+async def own_template(dependencies: Dependencies, plane: ControlPlane) -> Result | None:
+    """Make the Cluster the owner of the template, so that it is moved and deleted with it."""
+    reference = plane.kcp.spec.machine_template.spec.infrastructure_ref
+    namespace = plane.kcp.metadata.namespace
+    _document(plane, await dependencies.factory.template(reference, namespace, plane.cluster))
+    return None
+
+
+def _document(plane: ControlPlane, value: Observed[InfraMachineTemplate]) -> Document:
+    reference = plane.kcp.spec.machine_template.spec.infrastructure_ref
+    match value:
+        case Found(view):
+            return view.document
+        case Absent():
+            plane.template_problem = f"{reference.kind} does not exist"
+            raise _TemplateAbsent(
+                f'{reference.kind}.{reference.api_group} "{reference.name}" not found'
+            )
+        case Unreadable(error):
+            plane.template_problem = f"{reference.kind} {reference.name} cannot be read: {error}"
+            raise error

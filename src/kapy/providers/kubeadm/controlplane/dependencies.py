@@ -1,16 +1,17 @@
-"""The dependencies of every reconcile of a KubeadmControlPlane."""
+"""The dependencies of every reconcile of a KubeadmControlPlane, and the interface that decides
+whether Machines can be updated in place.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from kapy.kube import Key
+from kapy.kube import Document, Key
 from kapy.providers.kubeadm.controlplane.etcd import EtcdDial
 from kapy.providers.kubeadm.controlplane.scope import EtcdState
-from kapy.providers.kubeadm.controlplane.update_decision import MachineUpdates
 from kapy.providers.kubeadm.controlplane.uptodate import ConfigMatchCache
 from kapy.remote.cluster_cache import ClusterCache, Kubeconfig
 from kapy.sdk import Controller, Runtime
@@ -18,6 +19,21 @@ from kapy.sdk.certificates import ClusterCertificates, Kubeconfigs
 from kapy.sdk.contracts import External
 from kapy.sdk.controllers import Recorder, StatusDelay
 from kapy.sdk.machine_control_plane import MachineFactory, SteadyStateCache
+
+
+class MachineUpdates(Protocol):
+    """Asks an extension what it can update."""
+
+    async def can_update_machine(
+        self, control_plane: Key, current: Document, desired: Document
+    ) -> Sequence[str]:
+        """Return the reasons for which a Machine cannot be updated in place; empty if it can.
+
+        current, desired: `machine`, `infrastructureMachine` and `bootstrapConfig`. Raises KapyError
+        if that is unknown.
+        """
+        ...
+
 
 CONDITIONS_GRACE: Final = timedelta(minutes=5)
 """The time for which the last known state is shown after the connection was lost."""

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from kapy.kube import Key
 from kapy.kube.errors import KapyError
+from kapy.providers.kubeadm.controlplane.certificates import cluster_access
 from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.etcd import (
     Etcd,
@@ -16,7 +17,6 @@ from kapy.providers.kubeadm.controlplane.etcd import (
     Member,
     member_named,
 )
-from kapy.providers.kubeadm.controlplane.kubeconfig import cluster_access
 from kapy.providers.kubeadm.controlplane.scope import EtcdState
 
 

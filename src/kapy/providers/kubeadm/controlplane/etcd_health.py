@@ -15,10 +15,11 @@ from kapy.api.times import moment
 from kapy.kube import Document
 from kapy.providers.kubeadm.controlplane.components import waiting_for_node
 from kapy.providers.kubeadm.controlplane.etcd import Member, member_named
-from kapy.providers.kubeadm.controlplane.machine_summary import Summary, summarize
-from kapy.providers.kubeadm.controlplane.machine_v1beta1 import (
+from kapy.providers.kubeadm.controlplane.machine_conditions import (
+    Summary,
     SummaryV1Beta1,
     member_v1beta1,
+    summarize,
     summarize_v1beta1,
 )
 from kapy.providers.kubeadm.controlplane.scope import (

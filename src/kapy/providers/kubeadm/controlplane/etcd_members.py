@@ -23,7 +23,7 @@ from kapy.providers.kubeadm.controlplane.etcd_access import (
     move_leader,
     remove_member,
 )
-from kapy.providers.kubeadm.controlplane.projection import components_survive, etcd_survives
+from kapy.providers.kubeadm.controlplane.preflight import components_survive, etcd_survives
 from kapy.providers.kubeadm.controlplane.scope import (
     ControlPlane,
     has_node,

@@ -19,11 +19,10 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import Forbidden, Invalid, KapyError
 from kapy.kube.names import Resource
 from kapy.providers.kubeadm.controlplane.creation import new_infrastructure
-from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
+from kapy.providers.kubeadm.controlplane.dependencies import Dependencies, MachineUpdates
 from kapy.providers.kubeadm.controlplane.desired import MANAGER, new_kubeadm_config, renewed_machine
 from kapy.providers.kubeadm.controlplane.preflight import is_healthy, is_stable
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane
-from kapy.providers.kubeadm.controlplane.update_decision import MachineUpdates
 from kapy.providers.kubeadm.controlplane.uptodate import joining
 from kapy.sdk import (
     DONE,

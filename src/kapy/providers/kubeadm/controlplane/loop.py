@@ -17,18 +17,19 @@ from kapy.kube.int_or_percent import int_value
 from kapy.providers.kubeadm.bootstrap.discovery import endpoint_of
 from kapy.providers.kubeadm.controlplane import etcd_members, in_place, upgrade
 from kapy.providers.kubeadm.controlplane.addons import update_addons
-from kapy.providers.kubeadm.controlplane.certificate_expiry import record_expiries
-from kapy.providers.kubeadm.controlplane.certificates import ensure_certificates
+from kapy.providers.kubeadm.controlplane.certificates import (
+    ensure_certificates,
+    ensure_kubeconfig,
+    record_expiries,
+)
 from kapy.providers.kubeadm.controlplane.components import components_of
-from kapy.providers.kubeadm.controlplane.creation import create_machine
+from kapy.providers.kubeadm.controlplane.creation import create_machine, own_template
 from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.health import observe
-from kapy.providers.kubeadm.controlplane.kubeconfig import ensure_kubeconfig
 from kapy.providers.kubeadm.controlplane.machines import update_machines
 from kapy.providers.kubeadm.controlplane.preflight import is_stable
 from kapy.providers.kubeadm.controlplane.remediation import remediate
 from kapy.providers.kubeadm.controlplane.scope import ControlPlane, is_false, v1beta1_conditions_of
-from kapy.providers.kubeadm.controlplane.template import own_template
 from kapy.sdk import DONE, Result, conditions, v1beta1
 from kapy.sdk.machine_control_plane import MachineLoop, Step, failure_domains, select_for_deletion
 

@@ -19,8 +19,11 @@ from kapy.kube import duration
 from kapy.kube.errors import KapyError, NotFound
 from kapy.providers.kubeadm.controlplane.dependencies import Dependencies
 from kapy.providers.kubeadm.controlplane.etcd_members import member_name, move_etcd_leader
-from kapy.providers.kubeadm.controlplane.preflight import pending_topology_version
-from kapy.providers.kubeadm.controlplane.projection import components_survive, etcd_survives
+from kapy.providers.kubeadm.controlplane.preflight import (
+    components_survive,
+    etcd_survives,
+    pending_topology_version,
+)
 from kapy.providers.kubeadm.controlplane.remediation_attempts import (
     Attempt,
     BadAttempt,

@@ -1,4 +1,5 @@
-"""The requirements of Ignition 2.3 for single values. Each check returns the error, or "".
+"""The requirements of Ignition 2.3 for single values, and the report about a Container Linux
+Config. Each check returns the error, or "".
 
 systemd unit files are checked as far as the Container Linux Config Transpiler does.
 """
@@ -10,10 +11,44 @@ import binascii
 import posixpath
 import re
 from collections.abc import Callable
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 from urllib.parse import parse_qs, quote, unquote_to_bytes
 
 from kapy.kube.digits import has_only_digits
+
+_VERBS: Final = ("is ", "has ", "must ", "cannot ")
+
+
+@dataclass(slots=True)
+class Report:
+    """Problems of a config. errors: always refused. warnings: refused in strict mode only."""
+
+    errors: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def fail(self, path: str, problem: str) -> None:
+        """Add an error about the field at a path."""
+        self.errors.append(_sentence(path, problem))
+
+    def warn(self, path: str, problem: str) -> None:
+        """Add a warning about the field at a path."""
+        self.warnings.append(_sentence(path, problem))
+
+    def check(self, path: str, problem: str) -> None:
+        """Add an error about the field at a path, unless the problem is empty."""
+        if problem:
+            self.fail(path, problem)
+
+
+def _sentence(path: str, problem: str) -> str:
+    return f"{path} {problem}" if problem.startswith(_VERBS) else f"{path}: {problem}"
+
+
+def nonempty_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields that have a value; empty ones and zeros are left out, as Go's `omitempty` does."""
+    return {name: value for name, value in fields.items() if value}
+
 
 _LONGEST_LINE: Final = 2048
 _BUFFER: Final = 4096

@@ -13,8 +13,8 @@ from kapy.kube.errors import KapyError
 from kapy.kube.yaml import YamlError
 from kapy.kube.yaml_nodes import first_document
 from kapy.providers.kubeadm.bootstrap.ignition import sections
+from kapy.providers.kubeadm.bootstrap.ignition.checks import Report
 from kapy.providers.kubeadm.bootstrap.ignition.nodes import Reader
-from kapy.providers.kubeadm.bootstrap.ignition.report import Report
 from kapy.providers.kubeadm.bootstrap.ignition.schema import CONFIG, NOT_SUPPORTED
 from kapy.providers.kubeadm.bootstrap.ignition.storage import storage
 

@@ -9,7 +9,7 @@ from typing import Final
 from kapy.kube import Document, duration
 from kapy.kube.go_literals import go_quoted
 from kapy.providers.kubeadm.bootstrap.ignition import checks
-from kapy.providers.kubeadm.bootstrap.ignition.report import Report, nonempty_fields
+from kapy.providers.kubeadm.bootstrap.ignition.checks import Report, nonempty_fields
 from kapy.providers.kubeadm.bootstrap.ignition.schema import LOCKSMITH_FIELDS, UPDATE_FIELDS
 from kapy.providers.kubeadm.bootstrap.ignition.storage import data_url, verification
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from kapy.kube import Document
 from kapy.providers.kubeadm.bootstrap.ignition import checks
-from kapy.providers.kubeadm.bootstrap.ignition.report import Report, nonempty_fields
+from kapy.providers.kubeadm.bootstrap.ignition.checks import Report, nonempty_fields
 
 _TYPES: Final = {
     "raid_containing_root": "be9067b9-ea49-4f15-b4f6-f36f8c9e1818",
