@@ -18,7 +18,7 @@ from kapy.apps.settings import Settings
 from kapy.testing import on_virtual_time
 from kapy.ui import application as application_module
 from kapy.ui.application import FleetPages
-from kapy.ui.assets import asset
+from kapy.ui.rendering import asset
 from tests.ui.visitor import HOST, Visitor, visiting
 
 

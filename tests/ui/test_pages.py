@@ -19,7 +19,7 @@ from kapy.kube.http import ADMIN, ANONYMOUS, User
 from kapy.kube.names import Resource
 from kapy.testing import on_virtual_time
 from kapy.ui.application import FleetPages
-from kapy.ui.assets import asset_url
+from kapy.ui.rendering import asset_url
 from tests.ui.visitor import Visitor, visiting
 
 SHEPHERD = User("shepherd", ("system:authenticated",))

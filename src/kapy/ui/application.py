@@ -20,13 +20,12 @@ from kapy.kube.foreign_json import BadJson, decode_json
 from kapy.kube.http import ANONYMOUS, User
 from kapy.ui import web
 from kapy.ui.action_page import do_action, preview_action
-from kapy.ui.assets import asset_response
 from kapy.ui.cluster_page import show_cluster, show_object, stream_cluster
 from kapy.ui.fleet_page import show_fleet, stream_fleet
 from kapy.ui.page import PageContext, PageOptions, error_page
 from kapy.ui.plan_page import show_plan, show_plan_form
 from kapy.ui.providers_page import show_providers
-from kapy.ui.rendering import compute
+from kapy.ui.rendering import asset_response, compute
 from kapy.ui.sessions import ChosenKubeconfig, Draft, LinkUnusable, Session, Sessions
 from kapy.ui.viewers import Connect, Viewers
 from kapy.ui.web import PREFIX, WebError, WebRequest, WebResponse

@@ -1,12 +1,16 @@
-"""Renders pages from HTML templates; every value is escaped where it is inserted."""
+"""Renders pages from HTML templates, with every value escaped where it is inserted, and serves
+their static files, with names that change with their content.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import cache
+from importlib.resources import files
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -14,10 +18,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from kapy.kube import Document
 from kapy.kube.duration import age
-from kapy.ui.assets import asset_url
 from kapy.ui.documents import moment_of
 from kapy.ui.rows import STATES
-from kapy.ui.web import HTML, PREFIX, WebResponse, cluster_url
+from kapy.ui.web import HTML, PREFIX, WebError, WebResponse, cluster_url
 
 T = TypeVar("T")
 
@@ -91,3 +94,40 @@ def is_large(documents: Iterable[Document | None], limit: int = LARGE_DOCUMENTS)
         if count > limit:
             return True
     return False
+
+
+KINDS: Final = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+_FOREVER: Final = {"cache-control": "public, max-age=31536000, immutable"}
+
+
+def asset(name: str) -> bytes | None:
+    """Return the content of a file, None if there is no such file."""
+    return _assets().get(name)
+
+
+@cache
+def _assets() -> Mapping[str, bytes]:
+    folder = files("kapy.ui").joinpath("assets")
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+
+
+@cache
+def asset_url(name: str) -> str:
+    """Return the URL of a file; browsers may keep it for ever."""
+    content = asset(name)
+    assert content is not None, name
+    return f"{PREFIX}/assets/{hashlib.sha256(content).hexdigest()[:12]}/{name}"
+
+
+def asset_response(path: tuple[str, ...]) -> WebResponse:
+    """Answer a request for a file. Raises WebError."""
+    name = path[1] if len(path) == 2 else ""
+    kind = KINDS.get(name.rpartition(".")[2])
+    content = asset(name)
+    if content is None or kind is None:
+        raise WebError(404, "there is no such file")
+    return WebResponse(200, content, kind, _FOREVER)
