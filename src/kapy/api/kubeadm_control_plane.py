@@ -12,8 +12,6 @@ from kapy.api.kubeadm_config import KubeadmConfigSpec
 from kapy.api.kubeadm_control_plane_machines import (
     KubeadmControlPlaneMachineNamingSpec,
     KubeadmControlPlaneMachineTemplate,
-)
-from kapy.api.kubeadm_control_plane_rollout import (
     KubeadmControlPlaneRemediationSpec,
     KubeadmControlPlaneRolloutSpec,
 )

@@ -15,25 +15,6 @@ from typing import Any, Final, Self, TypeAlias
 from kapy.kube import Document
 from kapy.kube.go_literals import as_json, float_text, go_quoted
 
-Path: TypeAlias = "str | tuple[Any, str | int]"
-"""A formatted path, or a pair of a parent path and an index or a text with its punctuation."""
-
-
-def path_text(path: Path) -> str:
-    """Return a path in the form of error messages: `spec.containers[0].name`."""
-    parts: list[str] = []
-    while isinstance(path, tuple):
-        path, last = path
-        parts.append(last if isinstance(last, str) else f"[{last}]")
-    parts.append(path)
-    parts.reverse()
-    return "".join(parts)
-
-
-def member(path: Path, name: str) -> Path:
-    """Return the path of an object's member."""
-    return (path, f".{name}") if path else name
-
 
 class _NoValue:
     """Marks a field error without a value."""
@@ -215,3 +196,23 @@ def aggregate(errors: Sequence[FieldError] | Sequence[str]) -> str:
     """Join several errors in one line like Go's aggregate errors."""
     lines = [str(error) for error in errors]
     return lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
+
+
+Path: TypeAlias = "str | tuple[Any, str | int]"
+"""A formatted path, or a pair of a parent path and an index or a text with its punctuation."""
+
+
+def path_text(path: Path) -> str:
+    """Return a path in the form of error messages: `spec.containers[0].name`."""
+    parts: list[str] = []
+    while isinstance(path, tuple):
+        path, last = path
+        parts.append(last if isinstance(last, str) else f"[{last}]")
+    parts.append(path)
+    parts.reverse()
+    return "".join(parts)
+
+
+def member(path: Path, name: str) -> Path:
+    """Return the path of an object's member."""
+    return (path, f".{name}") if path else name

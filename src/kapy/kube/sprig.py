@@ -13,7 +13,8 @@ from functools import cache, wraps
 from re import compile as pattern
 from typing import Any, Final
 
-from kapy.kube import sprig_regexps, sprig_volatile
+from kapy.kube import sprig_volatile
+from kapy.kube.regexp import BadPattern, compile_pattern, quote
 from kapy.kube.sprig_limits import limit_counts, limit_work
 
 Function = Callable[..., Any]
@@ -95,7 +96,7 @@ def functions() -> Mapping[str, Function]:
         **{name: limit_counts(name, originals[name]) for name in _PRODUCING},
         **{name: _of_whole_numbers(originals[name]) for name in _WHOLE},
         **sprig_volatile.functions(originals),
-        **sprig_regexps.FUNCTIONS,
+        **_REGEXPS,
         "toDate": _to_date,
         "mustToDate": _must_to_date,
         **{name: _without_negative_zero(originals[name]) for name in ("mulf", "divf")},
@@ -222,3 +223,47 @@ def _to_date(layout: str, value: str) -> _Moment:
         return _must_to_date(layout, value)
     except ValueError:
         return _Moment(1, 1, 1, tzinfo=UTC)
+
+
+def _match(pattern: str, text: str) -> bool:
+    """Match a pattern; an invalid pattern matches nothing."""
+    try:
+        return compile_pattern(pattern).matches(text)
+    except BadPattern:
+        return False
+
+
+def _must_match(pattern: str, text: str) -> bool:
+    return compile_pattern(pattern).matches(text)
+
+
+def _find(pattern: str, text: str) -> str:
+    return compile_pattern(pattern).find(text) or ""
+
+
+def _find_all(pattern: str, text: str, limit: int) -> list[str]:
+    return compile_pattern(pattern).find_all(text, limit)
+
+
+def _replace(pattern: str, text: str, template: str) -> str:
+    return compile_pattern(pattern).replace(text, template)
+
+
+def _replace_literal(pattern: str, text: str, replacement: str) -> str:
+    return compile_pattern(pattern).replace_literal(text, replacement)
+
+
+def _split(pattern: str, text: str, limit: int) -> list[str]:
+    return compile_pattern(pattern).split(text, limit)
+
+
+_REGEXPS: Final[dict[str, Callable[..., Any]]] = {
+    "regexMatch": _match,
+    "mustRegexMatch": _must_match,
+    **dict.fromkeys(("regexFind", "mustRegexFind"), _find),
+    **dict.fromkeys(("regexFindAll", "mustRegexFindAll"), _find_all),
+    **dict.fromkeys(("regexReplaceAll", "mustRegexReplaceAll"), _replace),
+    **dict.fromkeys(("regexReplaceAllLiteral", "mustRegexReplaceAllLiteral"), _replace_literal),
+    **dict.fromkeys(("regexSplit", "mustRegexSplit"), _split),
+    "regexQuoteMeta": quote,
+}

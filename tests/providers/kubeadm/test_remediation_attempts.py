@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kapy.api.kubeadm_control_plane_rollout import KubeadmControlPlaneRemediationSpec as Spec
+from kapy.api.kubeadm_control_plane_machines import KubeadmControlPlaneRemediationSpec as Spec
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation
 from kapy.api.times import stamp

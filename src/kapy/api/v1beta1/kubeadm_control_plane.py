@@ -5,7 +5,6 @@ from typing import Annotated, Any, ClassVar, Final
 from kapy.api import (
     kubeadm_control_plane,
     kubeadm_control_plane_machines,
-    kubeadm_control_plane_rollout,
 )
 from kapy.api.core_v1 import ObjectReference
 from kapy.api.embedded import ReadinessGates, Taints
@@ -49,7 +48,7 @@ class RolloutBefore(OldModel):
     ] = None
 
 
-class RollingUpdate(kubeadm_control_plane_rollout.KubeadmControlPlaneRolloutStrategyRollingUpdate):
+class RollingUpdate(kubeadm_control_plane_machines.KubeadmControlPlaneRolloutStrategyRollingUpdate):
     """RollingUpdate configures the steps of a rolling update."""
 
     SCHEMA: ClassVar[Document] = {}

@@ -17,7 +17,7 @@ from kapy.api.kubeadm_control_plane import (
     KubeadmControlPlaneSpec,
     KubeadmControlPlaneTemplate,
 )
-from kapy.api.kubeadm_control_plane_rollout import KubeadmControlPlaneRolloutSpec
+from kapy.api.kubeadm_control_plane_machines import KubeadmControlPlaneRolloutSpec
 from kapy.api.names import Annotation
 from kapy.api.validation.kubeadm_config import config_spec_errors, timeout_errors
 from kapy.api.validation.machine_fields import taint_errors, version_errors

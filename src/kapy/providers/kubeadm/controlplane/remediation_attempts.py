@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from kapy.api.kubeadm_control_plane import LastRemediationStatus
-from kapy.api.kubeadm_control_plane_rollout import KubeadmControlPlaneRemediationSpec
+from kapy.api.kubeadm_control_plane_machines import KubeadmControlPlaneRemediationSpec
 from kapy.api.machine import Machine
 from kapy.api.names import Annotation
 from kapy.api.times import moment, stamp
