@@ -16,14 +16,20 @@ from typing import Any, Final
 
 from kapy.api.cluster import Cluster
 from kapy.api.machine import Machine
+from kapy.api.machine_pool import MachinePool
 from kapy.client.client import Client
 from kapy.clusterctl.errors import ClusterctlError
 from kapy.clusterctl.move.checks import identity
+from kapy.clusterctl.move.discovery import discover
+from kapy.clusterctl.move.graph import Graph, Node
 from kapy.clusterctl.move.journal import Mode, Place
+from kapy.clusterctl.move.kinds import CLUSTER, MOVE, MOVE_HIERARCHY
 from kapy.clusterctl.move.log import no_log
 from kapy.clusterctl.move.operation import journal_of, move_start, operation
+from kapy.clusterctl.move.plan import left_behind, plan_move
 from kapy.kube import Document, Key
-from kapy.testing.conformance.behaviour import limits, move_discovery, setup
+from kapy.kube.names import CRDS, SECRETS
+from kapy.testing.conformance.behaviour import limits, setup
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.cleanup import delete_objects
 from kapy.testing.conformance.errors import CannotRun, NotApplicable
@@ -31,6 +37,87 @@ from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.fixture import Fixture, quote_writes
 from kapy.testing.conformance.provider_under_test import Limits
 from kapy.testing.conformance.write_log import Write
+from kapy.testing.fake_core import owned_by
+
+_NO_PART: Final = "no kind of the provider has a part in a Cluster; claims belong to who makes them"
+
+
+async def _owners(fixture: Fixture) -> AsyncIterator[Finding]:
+    """Every object reaches a Cluster through its owners, or is labelled for move."""
+    if fixture.kind.role not in setup.ROLE_SETUPS:
+        raise NotApplicable(_NO_PART)
+    await _create_all_kinds(fixture)
+    await fixture.settle()
+    graph = await discover(fixture.client, fixture.namespace)
+    why = {item.ref: item.why for item in left_behind(graph, plan_move(graph))}
+    for node in _of_provider(fixture, graph):
+        if not any(root.ref.group_kind == CLUSTER for root in node.roots) and not node.moves:
+            yield fixture.finding(
+                "metadata.ownerReferences",
+                f"it does not reach the Cluster: {why.get(node.ref, 'nothing owns it')}",
+                f"make an object that reaches the Cluster its owner; what several Clusters share "
+                f"gets the label {MOVE} or {MOVE_HIERARCHY}",
+                node.ref.name,
+                node.ref.kind,
+            )
+
+
+def _of_provider(fixture: Fixture, graph: Graph) -> list[Node]:
+    """Return the objects of the provider's kinds, and all other objects that it created, in this
+    namespace.
+    """
+    provider = fixture.session.provider
+    kinds = {(kind.resource.group, kind.resource.kind) for kind in provider.kinds}
+    for crd in provider.definitions:
+        if crd["kind"] == CRDS.kind:
+            kinds.add((crd["spec"]["group"], crd["spec"]["names"]["kind"]))
+    written = {(write.group, write.key.name) for write in fixture.writes() if write.created}
+    return [
+        node
+        for node in graph.existing_nodes()
+        if node.ref.namespace == fixture.namespace
+        and (tuple(node.ref.group_kind) in kinds or (node.ref.group, node.ref.name) in written)
+    ]
+
+
+async def _create_all_kinds(fixture: Fixture) -> dict[str, Fixture]:
+    """Create a Cluster with one object of each kind that belongs to a Cluster, and wait until all
+    are done.
+
+    Returns the fixtures of the kinds by object name. Raises CannotRun.
+    """
+    cluster = await setup.create_cluster(fixture)
+    fixtures = _fixtures_by_name(fixture)
+    for name, inner in fixtures.items():
+        if setup.role_setup(inner).needs_cluster:
+            await setup.create_owned(inner, name)
+            await _below(inner, name, cluster)
+            await setup.wait_until_done(inner, name)
+            await setup.set_bootstrap_secret_name(inner, name)
+    return fixtures
+
+
+def _fixtures_by_name(fixture: Fixture) -> dict[str, Fixture]:
+    """Return one fixture per provider kind in this namespace, keyed by object name."""
+    kinds = [kind for kind in fixture.session.provider.kinds if kind.role in setup.ROLE_SETUPS]
+    clusters = fixture.session.provider.kinds_of_role("infra-cluster")[:1]
+    return {
+        fixture.cluster if kind in clusters else kind.resource.plural: Fixture(
+            fixture.session, kind, fixture.namespace, fixture.cluster
+        )
+        for kind in kinds
+        if kind in clusters or setup.ROLE_SETUPS[kind.role].needs_cluster
+    }
+
+
+async def _below(fixture: Fixture, name: str, cluster: Document) -> None:
+    """Make the Cluster an owner of the object's owner and of its bootstrap data."""
+    for resource in (Machine.RESOURCE, MachinePool.RESOURCE, SECRETS):
+        if await fixture.read(name, resource) is not None:
+            await fixture.patch(
+                {"metadata": {"ownerReferences": [owned_by(cluster)]}}, name, resource
+            )
+
 
 _INITIALIZED: Final = {
     "type": "ControlPlaneInitialized",
@@ -72,7 +159,7 @@ async def move(fixture: Fixture) -> AsyncIterator[Finding]:
         yield fixture.finding("spec.providerID", evidence, remedy, name)
 
 
-async def status(fixture: Fixture) -> AsyncIterator[Finding]:
+async def _status(fixture: Fixture) -> AsyncIterator[Finding]:
     """Check that status, which a move drops, is rebuilt from the infrastructure."""
     move_result = await _shared_move(fixture)
     if move_result.refused:
@@ -91,7 +178,7 @@ async def status(fixture: Fixture) -> AsyncIterator[Finding]:
 async def _shared_move(fixture: Fixture) -> MoveResult:
     """Run the move once for both rules and return the shared result."""
     if fixture.kind.role not in setup.ROLE_SETUPS:
-        raise NotApplicable(move_discovery.NO_PART)
+        raise NotApplicable(_NO_PART)
     session = fixture.session
     async with session.lock:
         if session.move_result is None:
@@ -103,7 +190,7 @@ async def _shared_move(fixture: Fixture) -> MoveResult:
 async def _move(fixture: Fixture) -> MoveResult:
     session, provider = fixture.session, fixture.session.provider
     async with provider.launcher.running(session.environment, Limits()):
-        fixtures = await move_discovery.create_all_kinds(fixture)
+        fixtures = await _create_all_kinds(fixture)
         before = {name: await value.read(name) or {} for name, value in fixtures.items()}
         await fixture.settle()
         await _pause(fixture, paused=True)
@@ -157,7 +244,7 @@ async def _run_move(source: Client, target: Client, namespace: str) -> None:
 async def _objects_done_again(fixture: Fixture) -> dict[str, Document]:
     """Return the objects whose flag is set again, by name."""
     after: dict[str, Document] = {}
-    for name, inner in move_discovery.fixtures_by_name(fixture).items():
+    for name, inner in _fixtures_by_name(fixture).items():
         document = await inner.wait_for(partial(setup.is_done, inner), name)
         if document is not None:
             after[name] = document
@@ -177,7 +264,7 @@ def _changed_ids(move_result: MoveResult) -> dict[str, tuple[Any, Any]]:
 
 CHECKS: Final = (
     Check("clusterctl/namespace-flag", limits.namespace_flag, stage=1),
-    Check("clusterctl/owners", move_discovery.owners),
+    Check("clusterctl/owners", _owners),
     Check("clusterctl/move", move, stage=2),
-    Check("clusterctl/status", status, stage=2),
+    Check("clusterctl/status", _status, stage=2),
 )
