@@ -10,7 +10,7 @@ from kapy.api.names import Label
 from kapy.contract.bootstrap import BootstrapConfig
 from kapy.kube import Document
 from kapy.kube.names import SECRETS
-from kapy.testing.conformance.behaviour import every_part, flags, setup
+from kapy.testing.conformance.behaviour import every_part, lifecycle, setup
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.errors import CannotRun
 from kapy.testing.conformance.findings import Finding
@@ -131,7 +131,7 @@ def _drop_status(fixture: Fixture) -> Document:
 
 async def initialized(fixture: Fixture) -> AsyncIterator[Finding]:
     """Check that the flag is set after the Secret exists, and stays set."""
-    async for finding in flags.initialized(fixture):
+    async for finding in lifecycle.initialized(fixture):
         yield finding
     created: set[str] = set()
     for write in fixture.writes():

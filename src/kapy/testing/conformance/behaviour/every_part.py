@@ -9,14 +9,7 @@ from kapy.api.names import Annotation
 from kapy.clusterctl.move.kinds import resource_of
 from kapy.kube import Document
 from kapy.kube.names import CRDS, Resource, split_api_version
-from kapy.testing.conformance.behaviour import (
-    deletion,
-    flags,
-    lifecycle,
-    limits,
-    setup,
-    template_changes,
-)
+from kapy.testing.conformance.behaviour import deletion, lifecycle, limits, setup, template_changes
 from kapy.testing.conformance.behaviour.check import Check, Look
 from kapy.testing.conformance.errors import NotApplicable
 from kapy.testing.conformance.findings import Finding
@@ -144,7 +137,7 @@ _LOOKS: Final[dict[str, tuple[Look, int]]] = {
     "finalizer": (lifecycle.finalizer, 0),
     "restored": (lifecycle.restored, 0),
     "idle": (lifecycle.idle, 0),
-    "initialized": (flags.initialized, 0),
+    "initialized": (lifecycle.initialized, 0),
     "deletion": (deletion.deletion, 0),
     "stopped": (deletion.stopped, 0),
     "pausing": (_pausing, 0),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from kapy.kube import Document
-from kapy.testing.conformance.behaviour import flags, ipam, setup
+from kapy.testing.conformance.behaviour import ipam, lifecycle, setup
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.fixture import Fixture
 from kapy.testing.conformance.provider_under_test import Kind
@@ -69,7 +69,7 @@ async def _is_gone(fixture: Fixture) -> bool:
 def _changes(fixture: Fixture) -> list[Broken]:
     """Return findings about identities that must not change and did."""
     role = fixture.kind.role
-    back = flags.flag_was_unset(fixture, setup.flag(fixture))
+    back = lifecycle.flag_was_unset(fixture, setup.flag(fixture))
     flagged = [(f"{role}/initialized", finding) for finding in back]
     return [*flagged, *((f"{role}/once", identity) for identity in _identities(fixture))]
 
