@@ -20,7 +20,6 @@ from kapy.testing.conformance.checks import (
     pools,
     repository,
     schemas,
-    subresources,
     templates,
 )
 from kapy.testing.conformance.checks.check import Check
@@ -57,7 +56,7 @@ def _all_resources(role: Role) -> Iterator[tuple[str, Check[Any]]]:
     yield "template", definitions.template(role)
     yield "template-name", definitions.template_name(role)
     nothing = "there is no CRD of a template"
-    yield "status-subresource", subresources.status(mains)
+    yield "status-subresource", definitions.status(mains)
     yield "template-spec", fields(of_templates, same({"spec.template.spec": "object"}))
     yield "template-list", definitions.list_kind(of_templates, nothing)
 
@@ -161,7 +160,7 @@ def _ipam() -> Iterator[tuple[str, Check[Any]]]:
     yield "crd-name", definitions.name(_IPAM)
     yield "metadata", schemas.metadata(kinds)
     yield "conditions", schemas.stored_fields(kinds, _CONDITIONS.v1beta2)
-    yield "status-subresource", subresources.status(kinds)
+    yield "status-subresource", definitions.status(kinds)
     yield "move-label", definitions.check_moved(_IPAM)
     yield "rights", manager_rights.RIGHTS
     yield "taker-rights", manager_rights.TAKER_RIGHTS

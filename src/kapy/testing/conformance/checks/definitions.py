@@ -1,4 +1,4 @@
-"""Checks of CRDs: presence, scope, names and labels."""
+"""Checks of CRDs: presence, scope, names, labels and the status subresource."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TypeAlias
 from kapy.api.names import Label
 from kapy.clusterctl.install.checks import UNCHECKED_NAME
 from kapy.contract.resolve import crd_name, version_priority
+from kapy.kube.nested import value_at
 from kapy.testing.conformance.checks.check import CannotTell, Check, fault
-from kapy.testing.conformance.definitions import CONTRACTS, TEMPLATE, Definition, Role
+from kapy.testing.conformance.definitions import CONTRACTS, TEMPLATE, Definition, Role, field_at
 from kapy.testing.conformance.findings import Finding
 from kapy.testing.conformance.release import Release
 
@@ -230,4 +231,31 @@ def _served_findings(definition: Definition) -> Iterator[Finding]:
             f"metadata.labels[{label}]",
             f"core picks {newest}, which is not served",
             "serve that version, or name one that is served",
+        )
+
+
+_NONE = "no served version of a CRD of such a kind has a status"
+
+
+def status(subjects: Subjects) -> Check[tuple[Definition, str]]:
+    """Check that served versions with a status have the subresource."""
+
+    def versions(release: Release) -> Iterator[tuple[Definition, str]]:
+        for subject in subjects(release):
+            for name, version in subject.versions.items():
+                schema = value_at(version, ("schema", "openAPIV3Schema"))
+                if version.get("served") and field_at(schema, "status") is not None:
+                    yield subject, name
+
+    return Check(versions, _faults, _NONE)
+
+
+def _faults(judged: tuple[Definition, str]) -> Iterator[Finding]:
+    definition, name = judged
+    if not isinstance(value_at(definition.versions[name], ("subresources", "status")), dict):
+        yield fault(
+            definition.object,
+            f"spec.versions[{name}].subresources.status",
+            "is missing, so that requests to …/status are answered with 404",
+            "set it to {} (kubebuilder: // +kubebuilder:subresource:status)",
         )
