@@ -1,8 +1,9 @@
-"""The user of a simulated management cluster, who acts and then waits for goals."""
+"""The user of a simulated management cluster, who acts and then waits for goals; and an administrator, who follows what conditions report."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -14,7 +15,6 @@ from kapy.kube import Document, Key, yaml
 from kapy.kube.errors import ApiError, Invalid, KapyError, NotFound
 from kapy.kube.http import ADMIN
 from kapy.kube.names import Resource
-from kapy.testing.simulation.administrator import follow_reports
 from kapy.testing.simulation.backups import Loss
 from kapy.testing.simulation.container_engine import in_containers
 from kapy.testing.simulation.outside_faults import set_node_ready
@@ -23,7 +23,7 @@ from kapy.testing.simulation.world import World
 NAMESPACE: Final = "default"
 PATIENCE: Final = 6000.0
 """Seconds in which a goal must be reached: several times the longest back-off."""
-POLL: Final = 1.0
+_POLL: Final = 1.0
 
 
 class GoalMissed(KapyError):
@@ -115,7 +115,7 @@ class User:
 
         if lost:
             self.world.spawn(repeat)
-        self.world.spawn(lambda: follow_reports(self.world))
+        self.world.spawn(lambda: _follow_reports(self.world))
 
     async def _act(self, act: Callable[[], Any]) -> None:
         """Change the management cluster, and record the action to repeat it if a restore
@@ -211,7 +211,7 @@ class User:
                 raise GoalMissed(f"{goal}: not reached, as too many rules are broken")
             if loop.time() > deadline:
                 raise GoalMissed(f"{goal}: not reached in {PATIENCE:.0f} s; {self._state()}")
-            await asyncio.sleep(POLL)
+            await asyncio.sleep(_POLL)
         self.world.trace.add("goal", goal=goal)
         self.goals.append((goal, self.world.now()))
         self._tell_progress()
@@ -253,3 +253,48 @@ class User:
         workload = self.world.cloud.get(Key(NAMESPACE, cluster))
         assert workload is not None
         set_node_ready(workload, machine, status, self.world.network.workload_clock)
+
+
+_LOOK: Final = 60.0
+_LOOKS: Final = 20
+_NODE: Final = re.compile(r"Control plane Node (\S+) does not have a corresponding Machine")
+_MEMBER: Final = re.compile(r"Etcd doesn't have an etcd member for Node (\S+)")
+
+
+async def _follow_reports(world: World) -> None:
+    """For some time, delete the machines of reported Nodes without a Machine, and restored Machines
+    whose etcd member is reported as missing. Machines that are newer must not need that."""
+    restored = {
+        machine["metadata"]["uid"] for machine in world.documents(world.resources["Machine"])
+    }
+    for _ in range(_LOOKS):
+        await asyncio.sleep(_LOOK)
+        text = _reported(world)
+        for workload in world.cloud.workloads():
+            for name in set(_NODE.findall(text)) & workload.machines.keys():
+                world.trace.add("cloud", does="delete", machine=name)
+                workload.remove(name)
+        missing = set(_MEMBER.findall(text))
+        for machine in world.documents(world.resources["Machine"]):
+            node = ((machine.get("status") or {}).get("nodeRef") or {}).get("name")
+            metadata = machine["metadata"]
+            is_known = node in missing and metadata["uid"] in restored
+            if is_known and not metadata.get("deletionTimestamp"):
+                await _delete(world, Key.of(machine))
+
+
+def _reported(world: World) -> str:
+    """Return the messages of the control planes' conditions."""
+    return "\n".join(
+        condition.get("message") or ""
+        for plane in world.documents(world.resources["KubeadmControlPlane"])
+        for condition in (plane.get("status") or {}).get("conditions") or ()
+    )
+
+
+async def _delete(world: World, key: Key) -> None:
+    world.trace.add("user", does="delete", object=f"Machine/{key.name}")
+    try:
+        await world.client.delete(world.resources["Machine"], key)
+    except ApiError:
+        return  # at the next look
