@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kapy.testing.simulation.campaign import shrink
 from kapy.testing.simulation.points import Fault, Point
-from kapy.testing.simulation.shrinking import shrink
 
 FAULTS = tuple(Fault("broken", Point("core", "w", number)) for number in range(1, 21))
 

@@ -4,7 +4,7 @@ some time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -12,7 +12,6 @@ from kapy.testing.simulation.forking import Selects, Verdict, always, explore, r
 from kapy.testing.simulation.points import Fault
 from kapy.testing.simulation.run import BadSimulation, Baseline, Outcome, run
 from kapy.testing.simulation.scenarios import Scenario, scenario_named
-from kapy.testing.simulation.shrinking import shrink
 from kapy.testing.simulation.story import story_of
 
 
@@ -81,3 +80,26 @@ def exhaustive(
     """Try every kind of fault at every point of a scenario. merges: whether to end a run in a state
     that a good run has reached, too."""
     return explore(scenario, seed, kinds, jobs=jobs, selects=selects, merges=merges)
+
+
+_Fails = Callable[[Sequence[Fault]], bool]
+
+
+def shrink(faults: Sequence[Fault], fails: _Fails) -> tuple[Fault, ...]:
+    """Return a part of the faults that still fails, and of which none can be left out.
+
+    fails: runs the scenario with some faults. It is the algorithm of delta debugging.
+    """
+    remaining, parts = list(faults), 2
+    while len(remaining) > 1:
+        size = max(1, len(remaining) // parts)
+        for start in range(0, len(remaining), size):
+            fewer = remaining[:start] + remaining[start + size :]
+            if fewer and fails(fewer):
+                remaining, parts = fewer, max(2, parts - 1)
+                break
+        else:
+            if size == 1:
+                break
+            parts = min(len(remaining), parts * 2)
+    return tuple(remaining)
