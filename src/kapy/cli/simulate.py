@@ -306,8 +306,8 @@ def _faults_of(
     scenario: Scenario, text: str, seed: int, points: Mapping[tuple[str, str], int]
 ) -> tuple[Fault, ...]:
     """Return the faults of a run. Raises BadFault."""
+    from kapy.testing.simulation.guided import random_faults
     from kapy.testing.simulation.points import parse_faults
-    from kapy.testing.simulation.random_faults import random_faults
 
     if text == "none":
         return ()

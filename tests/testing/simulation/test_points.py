@@ -7,6 +7,7 @@ from collections.abc import Collection
 import pytest
 
 from kapy.testing.simulation.forking import in_rotation
+from kapy.testing.simulation.guided import UNFENCED, random_faults
 from kapy.testing.simulation.points import (
     FAULT_KINDS,
     BadFault,
@@ -16,7 +17,6 @@ from kapy.testing.simulation.points import (
     format_faults,
     parse_faults,
 )
-from kapy.testing.simulation.random_faults import UNFENCED, random_faults
 
 POINTS = {("core", "w"): 40, ("core", "e"): 90, ("infrastructure", "r"): 3, ("core", "k"): 5}
 

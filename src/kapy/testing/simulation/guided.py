@@ -7,17 +7,71 @@ runs change one fault of an interesting run, the others draw new ones.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Final, NamedTuple
 
 from kapy.testing.simulation.campaign import undisturbed_run
 from kapy.testing.simulation.forking import Verdict, run_apart
-from kapy.testing.simulation.points import Fault, format_faults, parse_faults
-from kapy.testing.simulation.random_faults import UNFENCED, random_faults
+from kapy.testing.simulation.points import (
+    FAULT_KINDS,
+    Fault,
+    Point,
+    PointKind,
+    format_faults,
+    parse_faults,
+)
 from kapy.testing.simulation.scenarios import SCENARIOS, Scenario, scenario_named
 
-MOST_FAULTS: Final = 6
+UNFENCED: Final = frozenset(
+    {
+        ("second-leader", "infrastructure"),
+        ("second-leader", "provider"),
+        ("cloud-late", "provider"),
+    }
+)
+"""Faults of managers that are drawn only where no machine is deleted. Two processes without an
+election work with a cloud: one may create there what the other has just deleted. No provider can
+prevent that: it is told of the deletion too late. Nor may it delete later what it has created for
+an object that is gone, since a move takes objects away whose machines stay. A creation that a cloud
+carries out a minute later is the same."""
+
+
+def random_faults(
+    seed: int,
+    count: int,
+    points: Mapping[tuple[str, str], int],
+    *,
+    without: Collection[str] = (),
+    unfenced: Collection[tuple[str, str]] = UNFENCED,
+) -> tuple[Fault, ...]:
+    """Return as many faults as wanted, each at another point.
+
+    points: how many points the undisturbed run has, by manager and letter. without: kinds that are
+    not drawn. unfenced: kinds that are not drawn for a manager. Each other kind of fault is as
+    likely as any other.
+    """
+    random = Random(f"{seed}/faults")
+    places = {
+        kind: [
+            (manager, letter)
+            for manager, letter in sorted(points)
+            if PointKind(letter) in FAULT_KINDS[kind].points and (kind, manager) not in unfenced
+        ]
+        for kind in sorted(FAULT_KINDS.keys() - set(without))
+    }
+    possible = [kind for kind, kind_places in places.items() if kind_places]
+    faults: dict[Point, Fault] = {}
+    total = sum(points.values())
+    while possible and len(faults) < min(count, total):
+        kind = random.choice(possible)
+        manager, letter = random.choice(places[kind])
+        point = Point(manager, letter, random.randint(1, points[manager, letter]))
+        faults.setdefault(point, Fault(kind, point))
+    return tuple(faults.values())
+
+
+_MOST_FAULTS: Final = 6
 
 
 class Interesting(NamedTuple):
@@ -107,7 +161,7 @@ class Exploration:
         faults = list(run.faults)
         if len(faults) > 1 and self._random.random() < 0.5:
             faults.remove(self._random.choice(faults))
-        if len(faults) < MOST_FAULTS:
+        if len(faults) < _MOST_FAULTS:
             taken = {fault.point for fault in faults}
             more = self._draw(scenario_named(run.scenario), run.seed, 1)
             faults += [fault for fault in more if fault.point not in taken]

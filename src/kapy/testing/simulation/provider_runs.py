@@ -10,8 +10,8 @@ from kapy.testing.conformance.findings import Finding, Report, Result, State
 from kapy.testing.simulation.campaign import exhaustive, shrunk, undisturbed_run
 from kapy.testing.simulation.custom_provider import PROVIDER, CustomProvider
 from kapy.testing.simulation.forking import EVERY_WRITE, Selects, Verdict, run_apart
+from kapy.testing.simulation.guided import UNFENCED, random_faults
 from kapy.testing.simulation.points import FAULT_KINDS, Point, PointKind
-from kapy.testing.simulation.random_faults import UNFENCED, random_faults
 from kapy.testing.simulation.rules.rule import Violation
 from kapy.testing.simulation.run import BadSimulation
 from kapy.testing.simulation.scenarios import SCENARIOS, Scenario
