@@ -14,10 +14,18 @@ from kapy._aio.services import Service, run_together
 from kapy.api.features import FeatureGates
 from kapy.apps.manager.programs import PROGRAMS, Connections
 from kapy.apps.settings import EMBEDDED_GATES, ControllerConfig
+from kapy.client.client import Client
+from kapy.client.intercept import Interceptor
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.containers import Engine, EngineUnreachable
 from kapy.engine.controller import Controller, Reconcile
-from kapy.engine.leadership import LeaderElector, LostLeadership, first_error
+from kapy.engine.leadership import (
+    Fenced,
+    LeaderElectionConfig,
+    LeaderElector,
+    LostLeadership,
+    first_error,
+)
 from kapy.engine.options import ManagerOptions
 from kapy.engine.private_keys import USUAL, PrivateKeyPool
 from kapy.engine.result import Result
@@ -25,19 +33,22 @@ from kapy.engine.runtime import Runtime
 from kapy.hooks.extension import Extension
 from kapy.hooks.transport import HookTransport
 from kapy.kube import Key
-from kapy.kube.http import Transport
+from kapy.kube.errors import Unreachable
+from kapy.kube.http import Reply, Request, Transport
 from kapy.kube.pki import Algorithm, new_key
 from kapy.providers.docker import Host
 from kapy.providers.inmemory import InMemoryClusters
 from kapy.testing.simulation.container_engine import EngineNetwork, SimulatedEngine
 from kapy.testing.simulation.custom_provider import Instance
-from kapy.testing.simulation.election import Watched, elector_of
 from kapy.testing.simulation.event_loop import PROCESS
 from kapy.testing.simulation.extension import HookNetwork
 from kapy.testing.simulation.network import (
+    LATENCY,
     ManagerNetwork,
     ManagerState,
     Network,
+    Process,
+    loop_time,
 )
 from kapy.testing.simulation.workload_network import WorkloadNetwork
 
@@ -49,8 +60,8 @@ MANAGERS: Final = {
 }
 """The managers by their names in points."""
 
-RESTART_SECONDS: Final = 5.0
-SECOND_SECONDS: Final = 60.0
+_RESTART_SECONDS: Final = 5.0
+_SECOND_SECONDS: Final = 60.0
 
 
 class SmallKeys(PrivateKeyPool):
@@ -142,7 +153,7 @@ class ManagerProcess:
         random = Random(f"{shared.seed}/{self.manager}/{self.number}")
         transport: Transport = ManagerNetwork(shared.transport(), self, shared.network)
         if shared.replicas > 1:
-            elector = self.elector = elector_of(
+            elector = self.elector = _elector_of(
                 self, self.number, shared.transport(), shared.network, self._now, random
             )
             transport = Watched(transport, elector, self.before_request)
@@ -240,7 +251,7 @@ class Manager:
     async def _keep_replica(self) -> None:
         while True:
             await self._run_process(self.started.set)
-            await asyncio.sleep(RESTART_SECONDS)
+            await asyncio.sleep(_RESTART_SECONDS)
 
     def _check_leaders(self) -> None:
         leading = [
@@ -288,9 +299,63 @@ class Manager:
         self._shared.network.trace.add("second process", by=self.name, number=process.number)
         self.processes.append(process)
         loop = asyncio.get_running_loop()
-        timer = loop.call_later(SECOND_SECONDS, process.crash)
+        timer = loop.call_later(_SECOND_SECONDS, process.crash)
         try:
             await process.run()
         finally:
             timer.cancel()
             self.processes.remove(process)
+
+
+_NAMESPACE: Final = "default"
+
+
+class LeaseNetwork(Interceptor):
+    """The way of one process to its Lease, on a connection of its own. Its requests are no points:
+    there is one every two seconds."""
+
+    __slots__ = ("_process", "_shared")
+
+    def __init__(self, transport: Transport, process: Process, shared: Network) -> None:
+        super().__init__(transport)
+        self._process = process
+        self._shared = shared
+
+    async def __call__(self, request: Request) -> Reply:
+        process, name = self._process, f"{self._process.manager}/lease"
+        await asyncio.sleep(self._shared.latency(name, LATENCY))
+        await asyncio.sleep(max(0.0, process.stopped_until - loop_time()))
+        if not process.is_alive or loop_time() < process.lease_down_until:
+            raise Unreachable("the request was lost")
+        return await self.transport(request)
+
+
+class Watched(Fenced):
+    """A transport that passes writes only while the process leads, and tells of each of them."""
+
+    __slots__ = ("_before",)
+
+    def __init__(
+        self, transport: Transport, elector: LeaderElector, before: Callable[[], None]
+    ) -> None:
+        super().__init__(transport, elector)
+        self._before = before
+
+    async def __call__(self, request: Request) -> Reply:
+        self._before()
+        return await super().__call__(request)
+
+
+def _elector_of(
+    process: Process,
+    number: int,
+    transport: Transport,
+    shared: Network,
+    clock: Clock,
+    random: Random,
+) -> LeaderElector:
+    """Return the leader election of a process."""
+    client = Client(LeaseNetwork(transport, process, shared), field_manager=process.manager)
+    lease = Key(_NAMESPACE, f"{process.manager}-leader")
+    terms = LeaderElectionConfig(lease=lease, identity=f"{process.manager}-{number}")
+    return LeaderElector(client, terms, clock, random)
