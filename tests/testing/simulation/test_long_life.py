@@ -19,7 +19,7 @@ from kapy.providers.kubeadm.controlplane import reconcile
 from kapy.testing.simulation import Outcome, Scenario, run
 from kapy.testing.simulation.rules.certificates import SERVER_MINIMUM, client_certificate
 from kapy.testing.simulation.scenarios.clock_jumps import EXPIRY_DAYS, lasting_cluster
-from kapy.testing.simulation.scenarios.goals import available_with
+from kapy.testing.simulation.scenarios.scenario import available_with
 from kapy.testing.simulation.user import User
 
 HOUR: Final = 3600.0

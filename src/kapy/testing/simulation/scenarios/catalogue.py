@@ -11,7 +11,6 @@ from kapy.testing.simulation.scenarios.cluster_move import CLUSTER_MOVE
 from kapy.testing.simulation.scenarios.cluster_variants import CLUSTER_VARIANTS
 from kapy.testing.simulation.scenarios.extension_hooks import EXTENSION_HOOKS
 from kapy.testing.simulation.scenarios.foreign import FOREIGN
-from kapy.testing.simulation.scenarios.goals import available_with, nothing_is_left, without
 from kapy.testing.simulation.scenarios.manifests import (
     CLUSTER,
     HEALTH_CHECKS,
@@ -24,7 +23,12 @@ from kapy.testing.simulation.scenarios.manifests import (
 )
 from kapy.testing.simulation.scenarios.many import MANY
 from kapy.testing.simulation.scenarios.restraint import RESTRAINT
-from kapy.testing.simulation.scenarios.scenario import Scenario
+from kapy.testing.simulation.scenarios.scenario import (
+    Scenario,
+    available_with,
+    nothing_is_left,
+    without,
+)
 from kapy.testing.simulation.user import User
 
 CONTROL_PLANE: Final = "meadow-cp"

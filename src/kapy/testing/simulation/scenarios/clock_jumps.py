@@ -6,9 +6,8 @@ from datetime import timedelta
 from typing import Final
 
 from kapy.kube import Document
-from kapy.testing.simulation.scenarios.goals import available_with, without
 from kapy.testing.simulation.scenarios.manifests import HEALTH_CHECKS, plain_cluster
-from kapy.testing.simulation.scenarios.scenario import Scenario
+from kapy.testing.simulation.scenarios.scenario import Scenario, available_with, without
 from kapy.testing.simulation.user import User
 
 EXPIRY_DAYS: Final = 30

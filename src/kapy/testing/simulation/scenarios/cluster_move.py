@@ -11,9 +11,8 @@ from kapy.clusterctl.errors import MoveError
 from kapy.kube import Document
 from kapy.testing.simulation.moving import Sides, move
 from kapy.testing.simulation.rules.catalogue import Referee
-from kapy.testing.simulation.scenarios.goals import available_with, nothing_is_left
 from kapy.testing.simulation.scenarios.manifests import plain_cluster
-from kapy.testing.simulation.scenarios.scenario import Scenario
+from kapy.testing.simulation.scenarios.scenario import Scenario, available_with, nothing_is_left
 from kapy.testing.simulation.user import NAMESPACE, GoalMissed, User, View
 from kapy.testing.simulation.world import World
 

@@ -5,13 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from kapy.kube.names import Resource
-from kapy.testing.simulation.scenarios.goals import (
-    Goal,
-    available_with,
-    deletion_waits_for,
-    nothing_is_left,
-    without,
-)
 from kapy.testing.simulation.scenarios.manifests import CLUSTER, NEW, plain_cluster
 from kapy.testing.simulation.scenarios.other_manifests import (
     POOL,
@@ -19,7 +12,14 @@ from kapy.testing.simulation.scenarios.other_manifests import (
     machine_pool,
     with_external_etcd,
 )
-from kapy.testing.simulation.scenarios.scenario import Scenario
+from kapy.testing.simulation.scenarios.scenario import (
+    Goal,
+    Scenario,
+    available_with,
+    deletion_waits_for,
+    nothing_is_left,
+    without,
+)
 from kapy.testing.simulation.user import User, View
 
 CONTROL_PLANE: Final = "meadow-cp"

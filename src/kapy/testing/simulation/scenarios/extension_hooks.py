@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from kapy.testing.simulation.extension import HOST, extension_config, holding_extension
-from kapy.testing.simulation.scenarios.goals import Goal, available_with, nothing_is_left
 from kapy.testing.simulation.scenarios.manifests import (
     CLUSTER,
     MIDDLE,
@@ -15,7 +14,12 @@ from kapy.testing.simulation.scenarios.manifests import (
     cluster_class,
     plain_cluster,
 )
-from kapy.testing.simulation.scenarios.scenario import Scenario
+from kapy.testing.simulation.scenarios.scenario import (
+    Goal,
+    Scenario,
+    available_with,
+    nothing_is_left,
+)
 from kapy.testing.simulation.user import User, View
 
 WORKERS: Final = "meadow-md"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from kapy.testing.simulation.foreign_control_plane import SERVICES, STACKS
-from kapy.testing.simulation.scenarios.goals import (
+from kapy.testing.simulation.scenarios.manifests import CLUSTER, NEW, plain_cluster
+from kapy.testing.simulation.scenarios.scenario import (
     Goal,
+    Scenario,
     available_with,
     nothing_is_left,
     without,
 )
-from kapy.testing.simulation.scenarios.manifests import CLUSTER, NEW, plain_cluster
-from kapy.testing.simulation.scenarios.scenario import Scenario
 from kapy.testing.simulation.user import User, View
 
 CONTROL_PLANE: Final = "meadow-cp"

@@ -8,7 +8,6 @@ from typing import Final
 import msgspec
 
 from kapy.kube import Document
-from kapy.testing.simulation.scenarios.goals import is_available
 from kapy.testing.simulation.scenarios.manifests import (
     CLUSTER,
     MIDDLE,
@@ -22,7 +21,7 @@ from kapy.testing.simulation.scenarios.other_manifests import (
     machine_pool,
     with_external_etcd,
 )
-from kapy.testing.simulation.scenarios.scenario import Scenario
+from kapy.testing.simulation.scenarios.scenario import Scenario, is_available
 from kapy.testing.simulation.user import User, View, is_true
 
 PLAIN, CLASSY, POOLED, EXTERNAL = CLUSTER, "heath", "moor", "marsh"

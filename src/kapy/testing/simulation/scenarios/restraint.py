@@ -5,12 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from kapy.testing.simulation.rules.restraint import PAUSE_GRACE
-from kapy.testing.simulation.scenarios.goals import (
-    available_with,
-    deletion_waits_for,
-    is_paused_everywhere,
-    without,
-)
 from kapy.testing.simulation.scenarios.manifests import (
     CLUSTER,
     HEALTH_CHECKS,
@@ -20,7 +14,13 @@ from kapy.testing.simulation.scenarios.manifests import (
     plain_cluster,
     with_slow_machines,
 )
-from kapy.testing.simulation.scenarios.scenario import Scenario
+from kapy.testing.simulation.scenarios.scenario import (
+    Scenario,
+    available_with,
+    deletion_waits_for,
+    is_paused_everywhere,
+    without,
+)
 from kapy.testing.simulation.user import User, View
 
 CONTROL_PLANE: Final = "meadow-cp"
