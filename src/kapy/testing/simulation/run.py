@@ -12,12 +12,6 @@ from typing import Final
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.http import Request
-from kapy.testing.simulation.end_state import (
-    EndState,
-    count_differences,
-    differences,
-    end_state,
-)
 from kapy.testing.simulation.event_loop import SimulationLoop, deterministic_collection
 from kapy.testing.simulation.network import Decide
 from kapy.testing.simulation.points import Fault, Point
@@ -33,6 +27,12 @@ from kapy.testing.simulation.rules.catalogue import (
 )
 from kapy.testing.simulation.rules.rule import Violation
 from kapy.testing.simulation.scenarios import Scenario
+from kapy.testing.simulation.states import (
+    EndState,
+    count_differences,
+    differences,
+    end_state,
+)
 from kapy.testing.simulation.user import GoalMissed, User
 from kapy.testing.simulation.world import World
 

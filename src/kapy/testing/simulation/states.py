@@ -1,25 +1,202 @@
-"""The state of a world that rests for a moment, to know runs that go on alike.
+"""States of a world that can be compared: at the end of a run, and while it rests for a moment.
 
-A run with a fault comes to a state that another run has reached before it: the same objects, the
+The end of a run is compared with that of another one. States of rest tell runs that go on alike: a
+run with a fault comes to a state that another run has reached before it: the same objects, the
 same cloud, the same managers restarted, and no controller that works or tries something again.
 That run has played the rest. Names, UIDs and times are not compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from kapy.engine.controller import Controller
 from kapy.kube import Document
 from kapy.kube.names import NODES, PODS
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
-from kapy.testing.simulation.end_state import plain_string, plain_text
 from kapy.testing.simulation.network import STALE
 from kapy.testing.simulation.points import Fault
 from kapy.testing.simulation.processes import Manager, ManagerProcess
 from kapy.testing.simulation.world import World
+
+EndState = Counter[str]
+"""The objects by kind, without what may differ."""
+
+_SUFFIX: Final = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5}(?![a-z0-9])")
+_UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_ADDRESS: Final = re.compile(r"\b(?:127(?:\.\d{1,3}){3}|172\.18(?:\.\d{1,3}){2})\b")
+"""The address of a simulated cluster, which follows from a UID, or of a container."""
+_HASH: Final = re.compile(r"\b\d{6,}\b|\b[0-9a-f]{32,}\b")
+
+_DROPPED: Final = frozenset(
+    (
+        "managedFields",
+        "resourceVersion",
+        "uid",
+        "creationTimestamp",
+        "generation",
+        "observedGeneration",
+        "lastTransitionTime",
+        "selfLink",
+    )
+)
+_ASSIGNED: Final = frozenset(
+    ("providerID", "addresses", "controlPlaneEndpoint", "server", "certSANs", "machineInfo")
+)
+"""Fields that a cloud of one's own may assign in another way each time."""
+_ANNOTATIONS: Final = frozenset(
+    (
+        "machinedeployment.clusters.x-k8s.io/revision",
+        "machinedeployment.clusters.x-k8s.io/revision-history",
+        "controlplane.cluster.x-k8s.io/remediation-for",
+        "cluster.x-k8s.io/cloned-from-name",
+    )
+)
+"""Annotations that count what happened on the way."""
+_STATUS: Final = frozenset(("lastRemediation", "lastUpdated", "collisionCount"))
+_SECRET: Final = frozenset(("data", "token", "caCertHashes"))
+
+
+def end_state(world: World) -> EndState:
+    """Return the stored objects at the end of a run."""
+    objects: EndState = Counter()
+    has_own_names = world.provider is not None or world.engine is not None
+    dropped = _DROPPED | _ASSIGNED if has_own_names else _DROPPED
+    for kind, resource in world.resources.items():
+        for document in world.documents(resource):
+            if kind == "MachineSet" and not document["spec"].get("replicas"):
+                continue  # old MachineSets are history
+            content = msgspec.json.encode(_plain(document, dropped), order="sorted").decode()
+            objects[f"{kind} {content}"] += 1
+    return objects
+
+
+def _plain_text(document: Document) -> str:
+    """Return an object as text, without names and times."""
+    return msgspec.json.encode(_plain(document, _DROPPED), order="sorted").decode()
+
+
+def differences(expected: EndState, actual: EndState) -> list[str]:
+    """Return what differs, one line for each object that has no counterpart."""
+    missing, extra = list((expected - actual).elements()), list((actual - expected).elements())
+    lines = []
+    for other in extra:
+        kind = other.partition(" ")[0]
+        partner = next(
+            (candidate for candidate in missing if candidate.startswith(f"{kind} ")), None
+        )
+        if partner is None:
+            lines.append(f"there is one {_title(other)} more")
+            continue
+        missing.remove(partner)
+        lines += _changes(partner, other)
+    lines += [f"there is one {_title(absent)} less" for absent in missing]
+    return lines
+
+
+def count_differences(expected: EndState, actual: EndState) -> list[str]:
+    """Return which kinds have more or fewer objects. After a restore that has lost writes, others
+    than in the undisturbed run may have been replaced."""
+    before, after = _counts(expected), _counts(actual)
+    return [
+        f"there are {after[kind]} objects of kind {kind} instead of {before[kind]}"
+        for kind in sorted(before.keys() | after.keys())
+        if before[kind] != after[kind]
+    ]
+
+
+def _counts(state: EndState) -> Counter[str]:
+    kinds: Counter[str] = Counter()
+    for line, count in state.items():
+        kinds[line.partition(" ")[0]] += count
+    return kinds
+
+
+def _title(line: str) -> str:
+    kind, _, content = line.partition(" ")
+    return f"{kind} {msgspec.json.decode(content)['metadata'].get('name', '')}"
+
+
+def _changes(old: str, new: str) -> list[str]:
+    before, after = _flat(old), _flat(new)
+    title = _title(new)
+    return [
+        f"{title} {path}: {_short(before.get(path))} -> {_short(after.get(path))}"
+        for path in sorted(before.keys() | after.keys())
+        if before.get(path) != after.get(path)
+    ][:8]
+
+
+def _short(value: Any) -> str:
+    text = "nothing" if value is None else str(value)
+    return text if len(text) <= 120 else f"{text[:120]}…"
+
+
+def _flat(line: str) -> dict[str, Any]:
+    content = msgspec.json.decode(line.partition(" ")[2])
+    return dict(_paths(content, ""))
+
+
+def _paths(value: Any, path: str) -> Iterable[tuple[str, Any]]:
+    if isinstance(value, dict) and value:
+        for name, part in value.items():
+            yield from _paths(part, f"{path}.{name}" if path else name)
+    elif isinstance(value, list) and value:
+        for number, part in enumerate(value):
+            name = part.get("type", number) if isinstance(part, dict) else number
+            yield from _paths(part, f"{path}[{name}]")
+    else:
+        yield path, value
+
+
+def _plain(value: Any, dropped: frozenset[str]) -> Any:
+    if isinstance(value, dict):
+        return {
+            _plain_string(name): _field(name, part, dropped)
+            for name, part in value.items()
+            if name not in dropped and name not in _ANNOTATIONS and name not in _STATUS
+        }
+    if isinstance(value, list):
+        parts = [_plain(item, dropped) for item in value]
+        return sorted(parts, key=lambda part: msgspec.json.encode(part, order="sorted"))
+    return _plain_string(value) if isinstance(value, str) else value
+
+
+def _field(name: str, value: Any, dropped: frozenset[str]) -> Any:
+    if name in _SECRET:
+        return sorted(value) if isinstance(value, dict) else "secret"
+    if name in ("failureDomain", "message"):
+        return "" if name == "message" else value
+    return _plain(value, dropped)
+
+
+_VARYING: Final = (
+    (_UID, "UID"),
+    (_TIME, "TIME"),
+    (_ADDRESS, "ADDRESS"),
+    (_SUFFIX, "-*"),
+    (_HASH, "HASH"),
+)
+
+
+def _plain_string(text: str) -> str:
+    """Return a text without names and times."""
+    for pattern, word in _VARYING:
+        text = pattern.sub(word, text)
+    return text
+
+
+def _documents_of(world: World, kind: str) -> list[Document]:
+    """Return the stored objects of a kind."""
+    return world.documents(world.resources[kind])
+
 
 _RESTARTS: Final = ("crash-before", "crash-after")
 _COMPARED: Final = (*_RESTARTS, "lost-reply", "stale")
@@ -42,7 +219,7 @@ def resting_state(world: World, fault: Fault | None) -> bytes | None:
 
 def _lines(world: World) -> Iterator[str]:
     yield f"failing {sorted(world.broken_nodes)}"
-    yield from map(plain_string, _remembered(world))
+    yield from map(_plain_string, _remembered(world))
     for kind, resource in world.resources.items():
         for document in world.documents(resource):
             yield f"{kind} {_text(world, document)}"
@@ -70,7 +247,7 @@ def _text(world: World, document: Document) -> str:
     key = metadata["uid"], metadata["resourceVersion"]
     text = world.texts.get(key)
     if text is None:
-        text = world.texts[key] = plain_text(document)
+        text = world.texts[key] = _plain_text(document)
     return text
 
 
