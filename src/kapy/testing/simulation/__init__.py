@@ -9,7 +9,8 @@ A run is decided by its seed: the order of ready tasks, timers, latencies and fa
 checked at every write; the end is compared with the undisturbed run. `event_loop` and `network` are
 the scheduler and the faults, `world` and `processes` the simulated management cluster,
 `custom_provider`, `own_cloud` and `machine_boot` a provider of one's own, `run` one run, `forking`
-every fault at every point, `shrinking` and `story` the report. `kapy simulate` is the command.
+every fault at every point, `campaign` and `story` many runs and the report about a failing one.
+`kapy simulate` is the command.
 """
 
 from kapy.testing.simulation.campaign import (

@@ -71,7 +71,7 @@ def random_faults(
     return tuple(faults.values())
 
 
-_MOST_FAULTS: Final = 6
+MOST_FAULTS: Final = 6
 
 
 class Interesting(NamedTuple):
@@ -161,7 +161,7 @@ class Exploration:
         faults = list(run.faults)
         if len(faults) > 1 and self._random.random() < 0.5:
             faults.remove(self._random.choice(faults))
-        if len(faults) < _MOST_FAULTS:
+        if len(faults) < MOST_FAULTS:
             taken = {fault.point for fault in faults}
             more = self._draw(scenario_named(run.scenario), run.seed, 1)
             faults += [fault for fault in more if fault.point not in taken]

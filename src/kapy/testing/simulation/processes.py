@@ -60,8 +60,8 @@ MANAGERS: Final = {
 }
 """The managers by their names in points."""
 
-_RESTART_SECONDS: Final = 5.0
-_SECOND_SECONDS: Final = 60.0
+RESTART_SECONDS: Final = 5.0
+SECOND_SECONDS: Final = 60.0
 
 
 class SmallKeys(PrivateKeyPool):
@@ -251,7 +251,7 @@ class Manager:
     async def _keep_replica(self) -> None:
         while True:
             await self._run_process(self.started.set)
-            await asyncio.sleep(_RESTART_SECONDS)
+            await asyncio.sleep(RESTART_SECONDS)
 
     def _check_leaders(self) -> None:
         leading = [
@@ -299,7 +299,7 @@ class Manager:
         self._shared.network.trace.add("second process", by=self.name, number=process.number)
         self.processes.append(process)
         loop = asyncio.get_running_loop()
-        timer = loop.call_later(_SECOND_SECONDS, process.crash)
+        timer = loop.call_later(SECOND_SECONDS, process.crash)
         try:
             await process.run()
         finally:

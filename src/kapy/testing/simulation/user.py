@@ -1,4 +1,7 @@
-"""The user of a simulated management cluster, who acts and then waits for goals; and an administrator, who follows what conditions report."""
+"""The user of a simulated management cluster, who acts and then waits for goals.
+
+After the restore of an older backup, the user is an administrator who follows what conditions say.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from kapy.testing.simulation.world import World
 NAMESPACE: Final = "default"
 PATIENCE: Final = 6000.0
 """Seconds in which a goal must be reached: several times the longest back-off."""
-_POLL: Final = 1.0
+POLL: Final = 1.0
 
 
 class GoalMissed(KapyError):
@@ -211,7 +214,7 @@ class User:
                 raise GoalMissed(f"{goal}: not reached, as too many rules are broken")
             if loop.time() > deadline:
                 raise GoalMissed(f"{goal}: not reached in {PATIENCE:.0f} s; {self._state()}")
-            await asyncio.sleep(_POLL)
+            await asyncio.sleep(POLL)
         self.world.trace.add("goal", goal=goal)
         self.goals.append((goal, self.world.now()))
         self._tell_progress()

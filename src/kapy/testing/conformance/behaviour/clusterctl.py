@@ -159,7 +159,7 @@ async def move(fixture: Fixture) -> AsyncIterator[Finding]:
         yield fixture.finding("spec.providerID", evidence, remedy, name)
 
 
-async def _status(fixture: Fixture) -> AsyncIterator[Finding]:
+async def status(fixture: Fixture) -> AsyncIterator[Finding]:
     """Check that status, which a move drops, is rebuilt from the infrastructure."""
     move_result = await _shared_move(fixture)
     if move_result.refused:
@@ -266,5 +266,5 @@ CHECKS: Final = (
     Check("clusterctl/namespace-flag", limits.namespace_flag, stage=1),
     Check("clusterctl/owners", _owners),
     Check("clusterctl/move", move, stage=2),
-    Check("clusterctl/status", _status, stage=2),
+    Check("clusterctl/status", status, stage=2),
 )
