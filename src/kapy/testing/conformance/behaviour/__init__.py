@@ -8,9 +8,7 @@ from kapy.testing.conformance.behaviour import (
     bootstrap_config,
     clusterctl,
     control_plane,
-    infra_cluster,
-    infra_machine,
-    infra_machine_pool,
+    infrastructure,
     ipam,
     ipam_consumers,
 )
@@ -28,9 +26,9 @@ __all__ = [
 ]
 
 BEHAVIOUR: Final = (
-    *infra_cluster.CHECKS,
-    *infra_machine.CHECKS,
-    *infra_machine_pool.CHECKS,
+    *infrastructure.CLUSTER_CHECKS,
+    *infrastructure.MACHINE_CHECKS,
+    *infrastructure.POOL_CHECKS,
     *bootstrap_config.CHECKS,
     *control_plane.CHECKS,
     *clusterctl.CHECKS,

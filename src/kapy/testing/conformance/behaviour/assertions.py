@@ -30,7 +30,7 @@ from kapy.sdk import (
     add_infra_machine,
     add_infra_machine_pool,
 )
-from kapy.testing.conformance.behaviour import infra_cluster, infra_machine, infra_machine_pool
+from kapy.testing.conformance.behaviour import infrastructure
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.findings import State
 from kapy.testing.conformance.in_process import Add, InProcess
@@ -51,7 +51,9 @@ async def check_infra_machine(
         provider = _RecordingProvider(make(runtime), ids)
         add_infra_machine(runtime, kind, provider, finalizer=FINALIZER)
 
-    problems = await _problems(Kind.of("infra-machine", kind, example), add, infra_machine.CHECKS)
+    problems = await _problems(
+        Kind.of("infra-machine", kind, example), add, infrastructure.MACHINE_CHECKS
+    )
     problems += [
         f"infra-machine/provider-id-value: {key}: it must stay as it is, was {value[0]!r}, is "
         f"{value[-1]!r}"
@@ -97,7 +99,7 @@ async def check_infra_cluster(
     def add(runtime: Runtime) -> None:
         add_infra_cluster(runtime, kind, make(runtime), finalizer=FINALIZER)
 
-    await check(Kind.of("infra-cluster", kind, example), add, infra_cluster.CHECKS)
+    await check(Kind.of("infra-cluster", kind, example), add, infrastructure.CLUSTER_CHECKS)
 
 
 async def check_infra_machine_pool(
@@ -112,7 +114,7 @@ async def check_infra_machine_pool(
     def add(runtime: Runtime) -> None:
         add_infra_machine_pool(runtime, kind, make(runtime), finalizer=FINALIZER)
 
-    await check(Kind.of("infra-machinepool", kind, example), add, infra_machine_pool.CHECKS)
+    await check(Kind.of("infra-machinepool", kind, example), add, infrastructure.POOL_CHECKS)
 
 
 async def check(kind: Kind, add: Add, checks: Iterable[Check]) -> None:
