@@ -17,7 +17,6 @@ from kapy.testing.conformance.checks import (
     definitions,
     manager_rights,
     own_objects,
-    pools,
     repository,
     schemas,
     templates,
@@ -108,7 +107,7 @@ def _infra_machine_pool() -> Iterator[tuple[str, Check[Any]]]:
         ("provider-id", "spec.providerID", "string"),
     ):
         yield rule, fields(kinds, same({path: kind}, path))
-    yield "definition", pools.DEFINITION
+    yield "definition", templates.POOL_KINDS
     yield "template", classes.template_of_class(_POOL)
 
 
