@@ -23,7 +23,7 @@ def required_capacity(
     stages = {check.stage for check in checks}
     result = {item.resource.kind: 0 for item in provider.kinds}
     for number in stages:
-        runs = [_objects_of_run(provider, *run) for run in _planned_runs(provider, checks, number)]
+        runs = [_objects_of_run(provider, *run) for run in _runs_of_stage(provider, checks, number)]
         for kind in result:
             counts = [run.get(kind, 0) for run in runs]
             most = sum(nlargest(parallel, counts) if parallel else counts)
@@ -40,7 +40,7 @@ def describe_capacity(needs: dict[str, int]) -> str:
     )
 
 
-def _planned_runs(
+def _runs_of_stage(
     provider: ProviderUnderTest, checks: Iterable[Check], number: int
 ) -> list[tuple[Check, Kind]]:
     runs = []

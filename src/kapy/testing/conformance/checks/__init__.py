@@ -15,14 +15,13 @@ from kapy.testing.conformance.checks import (
     classes,
     components,
     definitions,
-    manager_rights,
     own_objects,
     repository,
     schemas,
     templates,
 )
 from kapy.testing.conformance.checks.check import Check
-from kapy.testing.conformance.checks.rights import rights
+from kapy.testing.conformance.checks.rights import CLAIM_RIGHTS, TAKER_RIGHTS, rights
 from kapy.testing.conformance.checks.schemas import Shape, fields, one_of, same
 from kapy.testing.conformance.definitions import ROLES, Role
 
@@ -161,8 +160,8 @@ def _ipam() -> Iterator[tuple[str, Check[Any]]]:
     yield "conditions", schemas.stored_fields(kinds, _CONDITIONS.v1beta2)
     yield "status-subresource", definitions.status(kinds)
     yield "move-label", definitions.check_moved(_IPAM)
-    yield "rights", manager_rights.RIGHTS
-    yield "taker-rights", manager_rights.TAKER_RIGHTS
+    yield "rights", CLAIM_RIGHTS
+    yield "taker-rights", TAKER_RIGHTS
 
 
 def _checks() -> dict[str, Check[Any]]:
