@@ -8,14 +8,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from heapq import nlargest
 from typing import Final
 
 from kapy._aio.clock import Clock, loop_clock
 from kapy._aio.services import run_services
 from kapy.kube.errors import KapyError
+from kapy.testing.conformance.behaviour import setup
 from kapy.testing.conformance.behaviour.check import Check
 from kapy.testing.conformance.behaviour.setup import ROLE_SETUPS
-from kapy.testing.conformance.capacity import describe_capacity, required_capacity
 from kapy.testing.conformance.check_results import CheckResults, report
 from kapy.testing.conformance.cleanup import delete_objects
 from kapy.testing.conformance.embedded import embedded
@@ -41,6 +42,7 @@ EVERY: Final = 15.0
 no events of its own."""
 _MOST: Final = 5
 """The maximum number of rules that are named in a line."""
+_INFRA_CLUSTER: Final = "infra-cluster"
 
 
 def progress(results: CheckResults, context: RunContext) -> AbstractAsyncContextManager[None]:
@@ -122,7 +124,7 @@ async def run_in_environment(
 ) -> None:
     """Run the checks stage by stage. Raises SubjectError if the provider does not start."""
     context.report_progress(
-        describe_capacity(required_capacity(provider, checks, context.parallel))
+        _describe_capacity(required_capacity(provider, checks, context.parallel))
     )
     telling = progress(results, context) if provider.launcher.network else nullcontext()
     async with open_session(environment, provider, timeouts, context) as session, telling:
@@ -245,3 +247,53 @@ async def _run_check(
         results.findings[check.rule] += result
         results.passed[check.rule] += 1
     results.finished.add((check, kind.resource))
+
+
+def required_capacity(
+    provider: ProviderUnderTest, checks: Sequence[Check], parallel: int = 0
+) -> dict[str, int]:
+    """Return the most objects of each provider kind that exist at the same time, by kind.
+
+    parallel: the most concurrent checks, 0 for no limit.
+    """
+    stages = {check.stage for check in checks}
+    result = {item.resource.kind: 0 for item in provider.kinds}
+    for number in stages:
+        runs = [_objects_of_run(provider, *run) for run in _runs_of_stage(provider, checks, number)]
+        for kind in result:
+            counts = [run.get(kind, 0) for run in runs]
+            most = sum(nlargest(parallel, counts) if parallel else counts)
+            result[kind] = max(result[kind], most)
+    return {kind: count for kind, count in result.items() if count}
+
+
+def _describe_capacity(needs: dict[str, int]) -> str:
+    """Describe the required capacity in a sentence."""
+    counts = " and ".join(f"{count} {kind}" for kind, count in needs.items())
+    return (
+        f"The provider needs room for {counts} at the same time. All objects are deleted in the "
+        "end. --parallel N does fewer checks at a time, which needs less room and more time."
+    )
+
+
+def _runs_of_stage(
+    provider: ProviderUnderTest, checks: Iterable[Check], number: int
+) -> list[tuple[Check, Kind]]:
+    runs = []
+    for check in checks:
+        if check.stage == number and not provider.kinds_without_example.get(check.role):
+            whole = check.role == "clusterctl"
+            kinds = provider.kinds[:1] if whole else provider.kinds_of_role(check.role)
+            runs += [(check, kind) for kind in kinds]
+    return runs
+
+
+def _objects_of_run(provider: ProviderUnderTest, check: Check, kind: Kind) -> dict[str, int]:
+    """Return how many objects one run of a check creates, by kind."""
+    if check.role == "clusterctl":
+        return {item.resource.kind: 1 for item in provider.kinds}
+    result = {kind.resource.kind: check.objects_created}
+    clusters = provider.kinds_of_role(_INFRA_CLUSTER)
+    if clusters and kind.role in setup.ROLE_SETUPS and setup.ROLE_SETUPS[kind.role].needs_cluster:
+        result.setdefault(clusters[0].resource.kind, 1)
+    return result

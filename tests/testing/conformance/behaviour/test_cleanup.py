@@ -13,14 +13,13 @@ from kapy.client.intercept import Interceptor
 from kapy.kube.http import Reply, Request
 from kapy.testing.conformance.behaviour import BEHAVIOUR
 from kapy.testing.conformance.behaviour.check import Check
-from kapy.testing.conformance.capacity import required_capacity
 from kapy.testing.conformance.embedded import embedded
 from kapy.testing.conformance.errors import ConformanceError
 from kapy.testing.conformance.findings import State
 from kapy.testing.conformance.fixture import Fixture
 from kapy.testing.conformance.provider_under_test import VIRTUAL
 from kapy.testing.conformance.reports import FORMATS
-from kapy.testing.conformance.run import run_checks
+from kapy.testing.conformance.run import required_capacity, run_checks
 from kapy.testing.conformance.run_context import RunContext
 from kapy.testing.conformance.session import open_session
 from tests.testing.conformance.behaviour.clouds import ROLES, Cloud, costly
