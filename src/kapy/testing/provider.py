@@ -32,7 +32,7 @@ from kapy.testing.conformance.files import Object as Written
 from kapy.testing.conformance.findings import Report, State
 from kapy.testing.conformance.in_process import InProcess
 from kapy.testing.conformance.provider_under_test import Kind, ProviderUnderTest
-from kapy.testing.conformance.reports.text import text
+from kapy.testing.conformance.reports import text
 from kapy.testing.conformance.run import run_checks
 from kapy.testing.virtual_time import VirtualTimeLoop
 

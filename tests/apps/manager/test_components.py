@@ -22,7 +22,7 @@ from kapy.kube import Document
 from kapy.kube.yaml import load_all
 from kapy.testing.conformance.check import check_releases
 from kapy.testing.conformance.findings import State
-from kapy.testing.conformance.reports.text import text
+from kapy.testing.conformance.reports import text
 from tests.oracle.recorded import SAMPLES
 
 NAMES = pytest.mark.parametrize("name", PROGRAMS)
