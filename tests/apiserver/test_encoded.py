@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy.apiserver.audit.events import without_managed_fields
+from kapy.apiserver.audit.auditor import without_managed_fields
 from kapy.apiserver.server import Server
 from kapy.apiserver.store.stored_object import decode_compactly, share_field_sets
 from kapy.apiserver.verbs.watch import WatchStream

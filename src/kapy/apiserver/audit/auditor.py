@@ -1,4 +1,7 @@
-"""Audit of requests from arrival to response, as the policy requires."""
+"""Audit of requests from arrival to response, as the policy requires.
+
+An event is a document (`audit.k8s.io/v1` Event) with its fields in upstream's order.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from kapy._aio.clock import Clock
-from kapy.apiserver.audit import events
-from kapy.apiserver.audit.policy import Level, Policy, Verdict
+from kapy.apiserver.audit.policy import API_VERSION, Level, Policy, Verdict
 from kapy.apiserver.auth.authorization import Attributes
 from kapy.apiserver.metrics.counters import AuditCounters
 from kapy.apiserver.request import body
@@ -66,7 +68,7 @@ class AuditedRequest:
 
     def set_impersonated_user(self, user: User) -> None:
         """Record that the user impersonates another one."""
-        events.set_impersonated_user(self.event, user)
+        _set_impersonated_user(self.event, user)
 
 
 class Lines(Protocol):
@@ -133,7 +135,7 @@ class Auditor:
         if verdict.level is Level.NONE:
             return None
         arrival.needs_document = verdict.level >= Level.REQUEST_RESPONSE
-        event = events.new_event(attributes, request, arrival, verdict.level.shown)
+        event = _new_event(attributes, request, arrival, verdict.level.shown)
         received = micro_time(self._clock())
         trail = AuditedRequest(request, attributes, verdict, event, received)
         if arrival.user is not None:
@@ -147,7 +149,7 @@ class Auditor:
                 self._add_bodies(trail, reply)
             except Exception:  # log the event without bodies
                 _log.exception("the audit event %s has no bodies", _id_of(trail))
-        status = events.response_status(reply.status, reply.body)
+        status = _response_status(reply.status, reply.body)
         annotations = _annotations(trail.request.arrival)
         later = {"responseStatus": status, **annotations}
         stream = reply.body
@@ -174,7 +176,7 @@ class Auditor:
         if verb in _OBJECTS or (wanted and verb in _WRITES):
             sent = _body_of(trail.request)
             if verb in _OBJECTS and isinstance(sent, dict):
-                events.complete_object_reference(trail.event, sent)
+                _complete_object_reference(trail.event, sent)
             if wanted and sent is not None:
                 trail.event["requestObject"] = self._body_for_log(trail, sent)
         if level >= Level.REQUEST_RESPONSE and isinstance(reply.body, dict):
@@ -183,7 +185,7 @@ class Auditor:
     @staticmethod
     def _body_for_log(trail: AuditedRequest, document: Any) -> Any:
         if trail.verdict.omit_managed_fields:
-            return events.without_managed_fields(document)
+            return without_managed_fields(document)
         return document
 
     def _write(
@@ -236,3 +238,114 @@ def _body_of(request: Request) -> Any:
         return body.decode_yaml(raw) if media.endswith("yaml") else body.decode_json(raw)
     except (body.InvalidJson, KapyError, ValueError):
         return None
+
+
+_AGENT_LIMIT: Final = 1024
+_STATUS: Final = ("metadata", "status", "message", "reason", "details", "code")
+
+
+def _new_event(attributes: Attributes, request: Request, arrival: Arrival, level: str) -> Document:
+    """Return the audit event of a request that has arrived."""
+    event: Document = {
+        "kind": "Event",
+        "apiVersion": API_VERSION,
+        "level": level,
+        "auditID": arrival.audit_id,
+        "stage": "",
+        "requestURI": arrival.uri,
+        "verb": attributes.verb,
+        "user": {} if arrival.user is None else _user(arrival.user),
+    }
+    sources = _sources(request.headers, arrival.peer)
+    if sources:
+        event["sourceIPs"] = sources
+    agent = request.headers.get("user-agent", "")
+    if agent:
+        long = len(agent) > _AGENT_LIMIT
+        event["userAgent"] = f"{agent[:_AGENT_LIMIT]}...TRUNCATED" if long else agent
+    if attributes.is_resource:
+        event["objectRef"] = _reference(attributes)
+    return event
+
+
+def _user(user: User) -> Document:
+    result: Document = {"username": user.name}
+    if user.uid:
+        result["uid"] = user.uid
+    if user.groups:
+        result["groups"] = list(user.groups)
+    if user.extra:
+        result["extra"] = {key: list(values) for key, values in user.extra.items()}
+    return result
+
+
+def _set_impersonated_user(event: Document, user: User) -> None:
+    """Record the user that the requester impersonates in an audit event."""
+    event["impersonatedUser"] = _user(user)
+
+
+def _reference(attributes: Attributes) -> Document:
+    named = {
+        "resource": attributes.resource,
+        "namespace": attributes.namespace,
+        "name": attributes.name,
+        "apiGroup": attributes.group,
+        "apiVersion": attributes.version,
+        "subresource": attributes.subresource,
+    }
+    return {key: value for key, value in named.items() if value}
+
+
+def _complete_object_reference(event: Document, document: Document) -> None:
+    """Complete objectRef from the metadata of the object in the body."""
+    metadata, reference = document.get("metadata"), event.get("objectRef")
+    if not isinstance(metadata, dict) or reference is None:
+        return
+    for field in ("namespace", "name", "uid", "resourceVersion"):
+        value = metadata.get(field)
+        if value and isinstance(value, str):
+            reference.setdefault(field, value)
+
+
+def _response_status(code: int, body: object) -> Document:
+    """Return responseStatus: all of a Status, for other responses only the code."""
+    if isinstance(body, dict) and body.get("kind") == "Status" and body.get("apiVersion") == "v1":
+        status = {key: body[key] for key in _STATUS if key in body}
+        return {"metadata": {}, **status, "code": code}
+    return {"metadata": {}, "code": code}
+
+
+def without_managed_fields(body: Any) -> Any:
+    """Return a copy of an object, a list or a Table without managedFields."""
+    if isinstance(body, msgspec.Raw):  # an encoded list item
+        body = msgspec.json.decode(body)
+    if not isinstance(body, dict):
+        return body
+    if isinstance(body.get("items"), list):
+        return {**body, "items": [without_managed_fields(item) for item in body["items"]]}
+    if body.get("kind") == "Table" and isinstance(body.get("rows"), list):
+        rows = [
+            {**row, "object": without_managed_fields(row.get("object"))} for row in body["rows"]
+        ]
+        return {**body, "rows": rows}
+    metadata = body.get("metadata")
+    if isinstance(metadata, dict) and "managedFields" in metadata:
+        trimmed = {key: value for key, value in metadata.items() if key != "managedFields"}
+        return {**body, "metadata": trimmed}
+    return body
+
+
+def _sources(headers: Mapping[str, str], peer: str) -> list[str]:
+    """Return the source addresses of a request.
+
+    The client's claims come first; only the last one can be trusted.
+    """
+    strips = [
+        part.strip() for part in headers.get("x-forwarded-for", "").split(",") if part.strip()
+    ]
+    real = headers.get("x-real-ip", "").strip()
+    if real and real not in strips:
+        strips.append(real)
+    if peer and (not strips or strips[-1] != peer):
+        strips.append(peer)
+    return strips
