@@ -10,8 +10,7 @@ from typing import Final
 from kapy.apiserver.auth.audiences import ISSUER
 from kapy.apiserver.auth.authentication import Authenticator, Identity
 from kapy.apiserver.auth.authorization import Authorizer
-from kapy.apiserver.auth.impersonation import ImpersonationRequest
-from kapy.apiserver.auth.impersonation_modes import ImpersonationAuthorizer
+from kapy.apiserver.auth.impersonation import ImpersonationAuthorizer, ImpersonationRequest
 from kapy.apiserver.auth.rbac.escalation import EscalationCheck
 from kapy.apiserver.auth.rbac.grants import GROUP, RBACAuthorizer
 from kapy.apiserver.auth.tokens import ServiceAccountTokens
