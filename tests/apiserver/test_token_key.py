@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kapy._aio.clock import loop_clock
-from kapy.apiserver.auth.audiences import API_AUDIENCES
+from kapy.apiserver.auth.authentication import API_AUDIENCES
 from kapy.apiserver.auth.tokens import (
     FOREVER,
     KEY_FILE,

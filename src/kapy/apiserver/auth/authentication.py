@@ -2,7 +2,8 @@
 
 As on kube-apiserver: a certificate's common name is the user and its organizations are groups;
 `--token-auth-file` is CSV of token, user, uid and (optional, quoted) groups; an invalid token is
-answered with 401, and a request without one is `system:anonymous`.
+answered with 401, and a request without one is `system:anonymous`. A server accepts only tokens
+whose audience it is itself.
 """
 
 from __future__ import annotations
@@ -14,9 +15,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kapy.apiserver.auth.audiences import API_AUDIENCES, intersect_audiences
 from kapy.kube.errors import KapyError, Unauthorized
 from kapy.kube.http import ANONYMOUS, User
+
+ISSUER: Final = "https://kubernetes.default.svc.cluster.local"
+"""The issuer of service account tokens."""
+API_AUDIENCES: Final = (ISSUER,)
+"""The audience of the server itself: the issuer, like kube-apiserver without `--api-audiences`."""
+
+
+def intersect_audiences(has: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
+    """Return the wanted audiences that a token has, in the order of `wanted`."""
+    return tuple(item for item in wanted if item in has)
+
 
 AUTHENTICATED = "system:authenticated"
 CREDENTIAL: Final = "authentication.kubernetes.io/credential-id"

@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from kapy._aio.clock import Clock
-from kapy.apiserver.auth.audiences import API_AUDIENCES, ISSUER, intersect_audiences
 from kapy.apiserver.auth.authentication import (
+    API_AUDIENCES,
     CREDENTIAL,
+    ISSUER,
     Identity,
     InvalidToken,
     authenticated_user,
+    intersect_audiences,
 )
 from kapy.apiserver.auth.rbac.rules import quote_list
 from kapy.apiserver.store.store import Store

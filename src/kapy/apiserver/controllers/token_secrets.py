@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 from typing import Final
 
-from kapy.apiserver.auth.audiences import API_AUDIENCES
+from kapy.apiserver.auth.authentication import API_AUDIENCES
 from kapy.apiserver.auth.tokens import FOREVER, BoundObject, ServiceAccountTokens
 from kapy.apiserver.resources.metadata import new_uid
 from kapy.apiserver.store.watch_cache import WriteEvent

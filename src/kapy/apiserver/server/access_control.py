@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from kapy.apiserver.auth.audiences import ISSUER
-from kapy.apiserver.auth.authentication import Authenticator, Identity
+from kapy.apiserver.auth.authentication import ISSUER, Authenticator, Identity
 from kapy.apiserver.auth.authorization import Authorizer
 from kapy.apiserver.auth.impersonation import ImpersonationAuthorizer, ImpersonationRequest
 from kapy.apiserver.auth.rbac.escalation import EscalationCheck

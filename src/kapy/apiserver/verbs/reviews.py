@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from kapy.apiserver.auth.audiences import API_AUDIENCES
-from kapy.apiserver.auth.authentication import Identity, InvalidToken
+from kapy.apiserver.auth.authentication import API_AUDIENCES, Identity, InvalidToken
 from kapy.apiserver.auth.authorization import Attributes
 from kapy.apiserver.auth.rbac.grants import RBACAuthorizer
 from kapy.apiserver.request.context import RequestContext

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import structs
 
-from kapy.apiserver.auth.audiences import API_AUDIENCES
+from kapy.apiserver.auth.authentication import API_AUDIENCES
 from kapy.apiserver.auth.tokens import BoundObject, ServiceAccountTokens
 from kapy.apiserver.request import body
 from kapy.apiserver.request.context import RequestContext
