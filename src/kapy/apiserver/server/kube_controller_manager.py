@@ -6,7 +6,7 @@ By default a server runs none of them, like a kube-apiserver that runs alone.
 from __future__ import annotations
 
 from kapy.apiserver.controllers.disruption import DisruptionController
-from kapy.apiserver.controllers.namespace_defaults import NamespaceDefaults
+from kapy.apiserver.controllers.namespaces import NamespaceDefaults
 from kapy.apiserver.controllers.token_secrets import TokenSecretController
 from kapy.apiserver.server import Server
 
