@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from kapy.apiserver.controllers.workloads import endpoint_slices, endpoints
+from kapy.apiserver.controllers.workloads import endpoints
 from kapy.apiserver.controllers.workloads.pod_controllers import BY_TABLE
 from kapy.apiserver.controllers.workloads.workloads import TABLES, Workloads
 from kapy.apiserver.store.watch_cache import WriteEvent
@@ -58,7 +58,7 @@ class WorkloadControllers:
             self._workloads.reconcile()
         if self._endpoints_changed:
             self._endpoints_changed = False
-            endpoint_slices.write_slices(self._workloads)
+            endpoints.write_slices(self._workloads)
             endpoints.write_endpoints(self._workloads)
 
     async def _wait_for_work(self) -> None:
@@ -78,6 +78,6 @@ class WorkloadControllers:
         if event.table in TABLES:
             self._workloads.is_dirty = True
             self._wake.set()
-        if event.table in endpoint_slices.TABLES:
+        if event.table in endpoints.TABLES:
             self._endpoints_changed = True
             self._wake.set()
