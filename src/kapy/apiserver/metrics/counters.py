@@ -1,4 +1,4 @@
-"""Counters of requests and watches, optimized for cheap updates."""
+"""Counters of requests, watches, audit events and webhook calls, optimized for cheap updates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kapy.apiserver.metrics.webhook_counters import WebhookCounters
 from kapy.apiserver.request.request_info import PROBES
 from kapy.kube.http import Request
 from kapy.kube.prometheus import Histogram
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from kapy.apiserver.request.routing import Route
     from kapy.apiserver.resources.kind import Kind
     from kapy.apiserver.store.watch_cache import WriteEvent
+
 
 SLI_BUCKETS: Final = (
     *(0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0),
@@ -229,3 +229,76 @@ def _path_label(request: Request) -> tuple[str, str, str, str, str, str]:
 
 def _verb_label(verb: str) -> str:
     return _VERBS.get(verb, verb.upper()) or "other"
+
+
+_ADMISSION_BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0)
+_CONVERSION_BUCKETS: Final = tuple(0.001 * 2**power for power in range(15))
+_CONVERSION_CALL_BUCKETS: Final = (
+    *(0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0),
+)
+_HIGHEST: Final = 600  # higher codes are not HTTP and would create unlimited labels
+
+
+class WebhookCounters:
+    """Counters of webhook calls. Keys are label values in the order of the metric's labels."""
+
+    __slots__ = (
+        "calls",
+        "conversion_calls",
+        "conversions",
+        "durations",
+        "fail_open",
+        "rejections",
+        "requests",
+    )
+
+    def __init__(self) -> None:
+        self.requests: Counter[tuple[str, ...]] = Counter()
+        self.durations: dict[tuple[str, ...], Histogram] = {}
+        self.rejections: Counter[tuple[str, ...]] = Counter()
+        self.fail_open: Counter[tuple[str, ...]] = Counter()
+        self.conversion_calls: Counter[tuple[str, ...]] = Counter()
+        self.calls: dict[tuple[str, ...], Histogram] = {}
+        self.conversions: dict[tuple[str, ...], Histogram] = {}
+
+    def count_call(
+        self, name: str, role: str, operation: str, seconds: float, *, code: int, rejected: bool
+    ) -> None:
+        """Count a call of an admission webhook. role: `admit` or `validating`."""
+        result = "true" if rejected else "false"
+        self.requests[name, role, operation, str(min(code, _HIGHEST)), result] += 1
+        _observe(self.durations, (name, role, operation, result), _ADMISSION_BUCKETS, seconds)
+
+    def count_rejection(self, name: str, role: str, operation: str, error: str, code: int) -> None:
+        """Count a write refused by an admission webhook or because of its failure."""
+        self.rejections[name, role, operation, error, str(min(code, _HIGHEST))] += 1
+
+    def count_ignored_failure(self, name: str, role: str) -> None:
+        """Count a webhook failure that its failurePolicy ignored."""
+        self.fail_open[name, role] += 1
+
+    def count_conversion(
+        self, definition: str, versions: tuple[str, str], seconds: float, failure: str
+    ) -> None:
+        """Count a call of a conversion webhook.
+
+        versions: the version before and the version after the conversion. failure: kube-apiserver's
+        type of the failure, "" for success.
+        """
+        key = ("failure" if failure else "success", failure)
+        self.conversion_calls[key] += 1
+        _observe(self.calls, key, _CONVERSION_CALL_BUCKETS, seconds)
+        done = "false" if failure else "true"
+        _observe(self.conversions, (definition, *versions, done), _CONVERSION_BUCKETS, seconds)
+
+
+def _observe(
+    by_label: dict[tuple[str, ...], Histogram],
+    key: tuple[str, ...],
+    bounds: tuple[float, ...],
+    seconds: float,
+) -> None:
+    histogram = by_label.get(key)
+    if histogram is None:
+        histogram = by_label[key] = Histogram(bounds)
+    histogram.observe(seconds)

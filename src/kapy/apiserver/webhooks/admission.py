@@ -19,8 +19,7 @@ from msgspec import structs
 
 from kapy.apiserver.admission.plugin import Review
 from kapy.apiserver.errors import StorageFailure, no_such_resource
-from kapy.apiserver.metrics.counters import ON_WEBHOOKS
-from kapy.apiserver.metrics.webhook_counters import WebhookCounters
+from kapy.apiserver.metrics.counters import ON_WEBHOOKS, WebhookCounters
 from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.kind_errors import status_details
 from kapy.apiserver.resources.metadata import new_uid

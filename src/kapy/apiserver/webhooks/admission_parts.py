@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kapy.apiserver.admission.chain import AdmissionChain
 from kapy.apiserver.auth.authorization import Authorizer
-from kapy.apiserver.metrics.webhook_counters import WebhookCounters
+from kapy.apiserver.metrics.counters import WebhookCounters
 from kapy.apiserver.resources.registry import Registry
 from kapy.apiserver.resources.version_converter import VersionConverter
 from kapy.apiserver.store.store import Store

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from time import perf_counter
 
-from kapy.apiserver.metrics.webhook_counters import WebhookCounters
+from kapy.apiserver.metrics.counters import WebhookCounters
 from kapy.apiserver.resources.metadata import new_uid
 from kapy.apiserver.webhooks.lazy_client import LazyWebhookClient
 from kapy.kube import Document
