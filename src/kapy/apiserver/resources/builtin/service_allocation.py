@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from kapy.apiserver.resources.builtin.addresses import is_ipv6
-from kapy.apiserver.resources.builtin.cluster_address_errors import cluster_address_errors
+from kapy.apiserver.resources.builtin.service_errors import cluster_address_errors
 from kapy.apiserver.store.table import Table
 from kapy.kube import Document
 from kapy.kube.errors import Invalid
