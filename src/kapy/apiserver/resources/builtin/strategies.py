@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from kapy.apiserver.resources.builtin.class_errors import (
     ingress_class_errors,
+    priority_class_errors,
     revision_errors,
     runtime_class_errors,
 )
@@ -22,7 +23,6 @@ from kapy.apiserver.resources.builtin.limit_errors import limit_range_errors, qu
 from kapy.apiserver.resources.builtin.network_policy_errors import network_policy_errors
 from kapy.apiserver.resources.builtin.node_errors import node_errors
 from kapy.apiserver.resources.builtin.pod_security_labels import pod_security_errors
-from kapy.apiserver.resources.builtin.priority_errors import priority_class_errors
 from kapy.apiserver.resources.builtin.rbac_errors import binding_errors, role_errors
 from kapy.apiserver.resources.builtin.strategy import BuiltInStrategy
 from kapy.apiserver.resources.builtin.table import Row
