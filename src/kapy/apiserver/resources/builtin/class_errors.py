@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from kapy.apiserver.resources.builtin.pod_errors import toleration_errors
 from kapy.apiserver.resources.builtin.resource_names import (
     amount_errors,
     container_resource_errors,
 )
-from kapy.apiserver.resources.builtin.toleration_errors import toleration_errors
 from kapy.apiserver.resources.metadata import label_errors
 from kapy.kube import Document
 from kapy.kube.field_errors import (

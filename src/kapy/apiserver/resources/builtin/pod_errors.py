@@ -5,7 +5,7 @@ Not validated: device claims, pod-level resources, pods of Windows, DNS configur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from kapy.apiserver.resources.builtin.affinity_errors import affinity_errors, spread_errors
@@ -19,7 +19,6 @@ from kapy.apiserver.resources.builtin.security_errors import (
     container_security_errors,
     pod_security_errors,
 )
-from kapy.apiserver.resources.builtin.toleration_errors import toleration_errors
 from kapy.apiserver.resources.builtin.volume_errors import source_errors
 from kapy.apiserver.resources.metadata import label_errors
 from kapy.kube import Document
@@ -27,6 +26,7 @@ from kapy.kube.field_errors import FieldError, duplicate, forbidden, invalid, re
 from kapy.kube.qualified_names import (
     dns_label_errors,
     dns_subdomain_errors,
+    label_value_errors,
     qualified_name_errors,
 )
 
@@ -151,3 +151,46 @@ def _init_containers(spec: Document, path: str, volumes: set[str]) -> Iterator[F
         for field in ("lifecycle", *PROBES):
             if container.get(field) is not None:
                 yield forbidden(f"{where}.{field}", _NOT_FOR_INIT)
+
+
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_OPERATORS: Final = ("Equal", "Exists")
+_COMPARISONS: Final = ("Lt", "Gt")
+
+
+def toleration_errors(tolerations: Sequence[Document], path: str) -> Iterator[FieldError]:
+    """Yield the errors of tolerations."""
+    for index, toleration in enumerate(tolerations):
+        yield from _one_toleration_errors(toleration, f"{path}[{index}]")
+
+
+def _one_toleration_errors(item: Document, path: str) -> Iterator[FieldError]:
+    key, operator = item.get("key") or "", item.get("operator") or ""
+    value, effect = item.get("value") or "", item.get("effect") or ""
+    if key:
+        yield from (invalid(f"{path}.key", key, text) for text in qualified_name_errors(key))
+    elif operator != "Exists":
+        text = (
+            "operator must be Exists when `key` is empty, which means "
+            '"match all values and all keys"'
+        )
+        yield invalid(f"{path}.operator", operator, text)
+    if item.get("tolerationSeconds") is not None and effect != "NoExecute":
+        text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+        yield invalid(f"{path}.effect", effect, text)
+    if operator in ("Equal", ""):
+        if wrong := label_value_errors(value):
+            yield invalid(f"{path}.operator", value, ";".join(wrong))
+    elif operator == "Exists":
+        if value:
+            text = "value must be empty when `operator` is 'Exists'"
+            yield invalid(f"{path}.operator", value, text)
+    else:
+        names = (*_OPERATORS, *_COMPARISONS) if operator in _COMPARISONS else _OPERATORS
+        supported = ", ".join(f'"{name}"' for name in names)
+        text = f"supported values: {supported}"
+        yield FieldError("FieldValueNotSupported", f"{path}.operator", text, operator)
+    if effect and effect not in _EFFECTS:
+        supported = ", ".join(f'"{name}"' for name in _EFFECTS)
+        text = f"supported values: {supported}"
+        yield FieldError("FieldValueNotSupported", f"{path}.effect", text, effect)
