@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 
-from kapy.apiserver.store.shared_revision import SharedRevision
+from kapy.apiserver.store.replica import SharedRevision
 from kapy.apps.api_processes.process import MOST_HANDLES, ApiProcess
 from kapy.cli.event_loop import run
 

@@ -17,8 +17,7 @@ from kapy.apiserver.serving import Application
 from kapy.apiserver.serving.forwarded_requests import ForwardedRequests
 from kapy.apiserver.serving.forwarder import Forwarder
 from kapy.apiserver.serving.replica_application import ReplicaApplication
-from kapy.apiserver.store.replica import ReplicaFeed, ReplicaStore
-from kapy.apiserver.store.shared_revision import SharedRevision
+from kapy.apiserver.store.replica import ReplicaFeed, ReplicaStore, SharedRevision
 from tests.apiserver.network_client import TOKENS, Answer, Calls
 from tests.apiserver.requester import CRDS, GIZMO, Asking
 

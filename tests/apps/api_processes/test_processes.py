@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kapy._aio.clock import system_clock
-from kapy.apiserver.store.shared_revision import SharedRevision
+from kapy.apiserver.store.replica import SharedRevision
 from kapy.apps.api_processes import pool
 from kapy.apps.api_processes.process import ApiProcess
 from kapy.apps.settings import AuditLog

@@ -1,13 +1,19 @@
-"""Copies of a store in other processes.
+"""Copies of a store in other processes, and the newest revision, which they share in memory.
 
 `ReplicaFeed` sends the content of a store and then each committed write as messages, in order;
 `ReplicaStore` applies them. A write that happens while the content is sent is sent at once. So when
 the content is complete, the replica has exactly the state of the store at that moment.
+
+The process that writes sets the shared revision before it acknowledges a write or sends an event.
+So a process that reads it knows which writes a client may already know of.
 """
 
 from __future__ import annotations
 
 import asyncio
+import mmap
+import os
+import tempfile
 from bisect import insort
 from collections.abc import Awaitable, Callable
 from typing import Final, Literal, NoReturn
@@ -15,11 +21,52 @@ from typing import Final, Literal, NoReturn
 import msgspec
 
 from kapy.apiserver.store.errors import StoreError
-from kapy.apiserver.store.shared_revision import SharedRevision
 from kapy.apiserver.store.store import DURABLE_HISTORY, Store
 from kapy.apiserver.store.stored_object import StoredObject
 from kapy.apiserver.store.table import Table
 from kapy.apiserver.store.watch_cache import WatchCache, WriteEvent
+
+_SIZE: Final = 8
+
+
+class SharedRevision:
+    """A revision in shared memory. handle: the file descriptor that another process maps."""
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+        self._memory = mmap.mmap(handle, _SIZE)
+        self._cell = memoryview(self._memory).cast("Q")  # one aligned store: never half of a number
+
+    @classmethod
+    def create(cls) -> SharedRevision:
+        """Create the shared memory, with the revision 0. Raises OSError."""
+        if hasattr(os, "memfd_create"):
+            handle = os.memfd_create("revision", os.MFD_CLOEXEC)
+        else:
+            with tempfile.TemporaryFile() as file:
+                handle = os.dup(file.fileno())
+        try:
+            os.ftruncate(handle, _SIZE)
+            return cls(handle)
+        except BaseException:
+            os.close(handle)
+            raise
+
+    @property
+    def value(self) -> int:
+        """Return the newest committed revision."""
+        return self._cell[0]
+
+    def set(self, revision: int) -> None:
+        """Set the newest committed revision."""
+        self._cell[0] = revision
+
+    def close(self) -> None:
+        """Release the shared memory."""
+        self._cell.release()
+        self._memory.close()
+        os.close(self.handle)
+
 
 _encode = msgspec.json.Encoder().encode
 _pack = msgspec.msgpack.Encoder().encode

@@ -24,8 +24,7 @@ from kapy.apiserver.serving.acceptor import bind_sockets
 from kapy.apiserver.serving.forwarded_requests import ForwardedRequests
 from kapy.apiserver.serving.forwarding_messages import ForwardedMessage
 from kapy.apiserver.serving.listener import GRACE
-from kapy.apiserver.store.replica import ReplicaFeed, ReplicaMessage
-from kapy.apiserver.store.shared_revision import SharedRevision
+from kapy.apiserver.store.replica import ReplicaFeed, ReplicaMessage, SharedRevision
 from kapy.apps.api_processes.configuration import (
     AUDITED,
     CONFIGURATION,

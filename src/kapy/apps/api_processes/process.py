@@ -27,8 +27,7 @@ from kapy.apiserver.serving.connection_limit import ConnectionLimit
 from kapy.apiserver.serving.forwarder import Forwarder
 from kapy.apiserver.serving.forwarding_messages import ForwardedMessage
 from kapy.apiserver.serving.replica_application import ReplicaApplication
-from kapy.apiserver.store.replica import ReplicaMessage, ReplicaStore
-from kapy.apiserver.store.shared_revision import SharedRevision
+from kapy.apiserver.store.replica import ReplicaMessage, ReplicaStore, SharedRevision
 from kapy.apps.api_processes.configuration import (
     AUDITED,
     CONFIGURATION,
