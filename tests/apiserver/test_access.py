@@ -15,8 +15,7 @@ from kapy._aio.clock import loop_clock
 from kapy.apiserver.auth.authentication import Authenticator, Identity, authenticated_user
 from kapy.apiserver.auth.authorization import Attributes
 from kapy.apiserver.auth.impersonation import ImpersonationAuthorizer, parse_impersonation
-from kapy.apiserver.auth.rbac.covering import uncovered_rules
-from kapy.apiserver.auth.rbac.rules import allows, format_rule
+from kapy.apiserver.auth.rbac.rules import allows, format_rule, uncovered_rules
 from kapy.apiserver.auth.tokens import KEY_FILE, ServiceAccountTokens, ServiceTokenError
 from kapy.apiserver.controllers.namespaces import ensure_system_namespaces
 from kapy.apiserver.server import Server

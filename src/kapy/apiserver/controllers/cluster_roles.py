@@ -7,9 +7,9 @@ result is stored in the same transaction as the change that causes it.
 
 from __future__ import annotations
 
-from kapy.apiserver.auth.rbac.covering import uncovered_rules
 from kapy.apiserver.auth.rbac.defaults import AUTOUPDATE, BINDINGS, ROLES
 from kapy.apiserver.auth.rbac.grants import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, GROUP
+from kapy.apiserver.auth.rbac.rules import uncovered_rules
 from kapy.apiserver.request.body import deep_copy
 from kapy.apiserver.resources.metadata import init_metadata
 from kapy.apiserver.store.watch_cache import WriteEvent

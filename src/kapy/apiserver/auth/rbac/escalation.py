@@ -7,9 +7,14 @@ from typing import Any, Final
 
 from kapy.apiserver.admission.plugin import Review
 from kapy.apiserver.auth.authorization import SUPERUSERS, Attributes
-from kapy.apiserver.auth.rbac.covering import LIMIT, TooManyCombinations, uncovered_rules
 from kapy.apiserver.auth.rbac.grants import GROUP, RBACAuthorizer
-from kapy.apiserver.auth.rbac.rules import format_rule, quote_list
+from kapy.apiserver.auth.rbac.rules import (
+    MOST_COMBINATIONS,
+    TooManyCombinations,
+    format_rule,
+    quote_list,
+    uncovered_rules,
+)
 from kapy.kube import Document
 from kapy.kube.errors import BadRequest, Forbidden, NotFound
 from kapy.kube.go_literals import go_quoted
@@ -109,8 +114,8 @@ class EscalationCheck:
         except TooManyCombinations as error:
             text = (
                 f"the rules stand for {error.count} combinations of API group, resource and name, "
-                f"and at most {LIMIT} are compared with one's own permissions: use several roles, "
-                'or have somebody write it who may "escalate" or "bind"'
+                f"and at most {MOST_COMBINATIONS} are compared with one's own permissions: "
+                'use several roles, or have somebody write it who may "escalate" or "bind"'
             )
             raise _forbidden_error(review, text) from None
         if lacking:
