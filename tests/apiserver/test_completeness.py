@@ -18,10 +18,10 @@ from random import Random
 import pytest
 
 from kapy._aio.clock import EPOCH
-from kapy.apiserver.store import completeness, schema, sqlite
+from kapy.apiserver.store import schema, sqlite
 from kapy.apiserver.store.copies import copy_store
 from kapy.apiserver.store.errors import DataLost, StoreDamaged, StoreError
-from kapy.apiserver.store.mark import MarkFile, read_mark
+from kapy.apiserver.store.mark import MarkFile, boot_number, read_mark
 from kapy.apiserver.store.sqlite import REVISION_JUMP, Row, SqliteLog
 from kapy.apiserver.store.store import Store
 from tests.apiserver.test_durability import SEEDS, _content, _in_flight, _killed, said_by
@@ -350,4 +350,4 @@ def _kill_at(patch: pytest.MonkeyPatch, at: str) -> None:
 
 
 def test_the_boot_id_is_never_that_of_a_closed_store() -> None:
-    assert completeness.boot_number("") != 0
+    assert boot_number("") != 0

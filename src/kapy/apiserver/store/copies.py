@@ -18,10 +18,9 @@ import msgspec
 
 from kapy._aio.clock import system_clock
 from kapy.apiserver.store import schema
-from kapy.apiserver.store.completeness import boot_number, check_format, check_revision
 from kapy.apiserver.store.errors import StoreDamaged, StoreError
 from kapy.apiserver.store.lock import boot_id
-from kapy.apiserver.store.mark import MarkFile, read_mark
+from kapy.apiserver.store.mark import MarkFile, boot_number, check_format, check_revision, read_mark
 from kapy.apiserver.store.sqlite import REVISION_JUMP
 
 _PATIENCE = 5.0

@@ -20,10 +20,19 @@ from threading import Lock
 from typing import Final, Literal
 
 from kapy._aio.clock import Clock, system_clock
-from kapy.apiserver.store import completeness, schema
+from kapy.apiserver.store import schema
 from kapy.apiserver.store.errors import DataLost, StoreDamaged, StoreError
 from kapy.apiserver.store.lock import boot_id, lock_directory
-from kapy.apiserver.store.mark import NAME, MarkFile, read_mark
+from kapy.apiserver.store.mark import (
+    NAME,
+    MarkFile,
+    boot_number,
+    check_digest,
+    check_format,
+    check_presence,
+    check_revision,
+    read_mark,
+)
 from kapy.apiserver.store.sqlite_errors import UNTRUSTED, error_name, open_error, write_error
 
 _log = logging.getLogger(__name__)
@@ -101,7 +110,7 @@ class SqliteLog:
 
     def _open(self) -> sqlite3.Connection:
         with self._allow_loss():
-            completeness.check_presence(self._path, self.mark)
+            check_presence(self._path, self.mark)
         try:
             # SQLite creates the files beside it (WAL and shared memory) with the same mode.
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -141,7 +150,7 @@ class SqliteLog:
         if has_tables and schema.schema_of(db, self._path) == schema.SCHEMA:
             return
         with self._allow_loss():
-            completeness.check_format(self._path, self.mark)
+            check_format(self._path, self.mark)
         marks = self._open_marks()
         marks.begin(0, self._now(), bytes(16))
         marks.flush()
@@ -167,7 +176,7 @@ class SqliteLog:
         try:
             return MarkFile(
                 self._directory,
-                boot=completeness.boot_number(boot_id()),
+                boot=boot_number(boot_id()),
                 flushed=self.synchronous == "FULL",
             )
         except OSError as error:
@@ -196,7 +205,7 @@ class SqliteLog:
             raise self._damage_error(str(error)) from error
         self._digest = digest
         with self._allow_loss():
-            completeness.check_digest(self._path, digest, stored)
+            check_digest(self._path, digest, stored)
 
     def begin(self) -> int:
         """Prepare for writes after `rows` was read; return the revision to continue from.
@@ -215,10 +224,10 @@ class SqliteLog:
         revision = int(schema.get_meta(self._db, "revision", "0"))
         store = bytes.fromhex(schema.get_meta(self._db, "store", ""))
         before, now = schema.get_meta(self._db, "boot", ""), boot_id()
-        mark, boot = self.mark, completeness.boot_number(now)
+        mark, boot = self.mark, boot_number(now)
         last = revision
         with self._allow_loss():
-            last = completeness.check_revision(self._path, mark, store, revision, boot)
+            last = check_revision(self._path, mark, store, revision, boot)
         if mark is not None:
             last = max(last, mark.revision)
         if self._lost or last > revision or (before and before != now):
