@@ -8,7 +8,8 @@ from kapy.apiserver.errors import StorageFailure, failure_status, resource_versi
 from kapy.apiserver.request import body
 from kapy.apiserver.request.context import RequestContext
 from kapy.apiserver.resources import metadata
-from kapy.apiserver.resources.kind_errors import already_exists, name_not_unique
+from kapy.apiserver.resources.custom import DEFINITIONS
+from kapy.apiserver.resources.kind_errors import already_exists, name_not_unique, status_details
 from kapy.apiserver.resources.sizes import MOST_STORED, check_size
 from kapy.apiserver.resources.structs import WrongType
 from kapy.apiserver.store.table import Table
@@ -20,13 +21,12 @@ from kapy.apiserver.verbs.checks import (
     validate_object,
 )
 from kapy.apiserver.verbs.context import ServerContext
-from kapy.apiserver.verbs.namespace_checks import check_definition, check_namespace
 from kapy.apiserver.verbs.options import parse_write_options
 from kapy.apiserver.verbs.read import to_requested_version
 from kapy.apiserver.verbs.serialization import serialize_response
 from kapy.kube import Document
 from kapy.kube.digits import parse_digits
-from kapy.kube.errors import BadRequest
+from kapy.kube.errors import BadRequest, Forbidden, NotFound
 from kapy.kube.http import Reply
 
 _NAME_ATTEMPTS = 8
@@ -110,8 +110,8 @@ async def insert(
     applied: the request is a server-side apply.
     """
     kind, table = context.kind, server.table(context.kind)
-    check_namespace(server, context, document)
-    check_definition(server, context, document)
+    _check_namespace(server, context, document)
+    _check_definition(server, context, document)
     version, name = (
         document["metadata"].get("resourceVersion") or "",
         _requested_name(context, document),
@@ -131,7 +131,7 @@ async def insert(
     kind.strategy.allocate(document, None, table)
     kind.strategy.prepare_create(document, table)
     await validate_object(server, context, "CREATE", document, None, dry_run=dry_run, name=name)
-    check_namespace(server, context, document)  # the namespace may have been deleted meanwhile
+    _check_namespace(server, context, document)  # the namespace may have been deleted meanwhile
     if shaped:
         document = prune_custom(context, document)
     if parse_digits(version) and not dry_run and not applied:
@@ -242,3 +242,48 @@ async def to_storage_version(
         context.was_defaulted = full != document
         document = full
     return {**document, "metadata": {**document["metadata"]}}
+
+
+def _check_namespace(server: ServerContext, context: RequestContext, document: Document) -> None:
+    """Check that objects can be created in the namespace. Raises NotFound or Forbidden."""
+    if not context.kind.namespaced:
+        return
+    table = server.store.peek("namespaces")
+    namespace = None if table is None else table.latest("", context.namespace)
+    if namespace is None:
+        raise NotFound(
+            f'namespaces "{context.namespace}" not found',
+            details={"name": context.namespace, "kind": "namespaces"},
+        )
+    if namespace["metadata"].get("deletionTimestamp"):
+        name = document["metadata"].get("name", "")
+        resource = context.kind.resource
+        what = f'{resource.group_resource} "{name}"'
+        why = (
+            f"unable to create new content in namespace {context.namespace} because it is being "
+            "terminated"
+        )
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {context.namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+        raise Forbidden(
+            f"{what} is forbidden: {why}",
+            details={**status_details(context.kind, name), "causes": [cause]},
+        )
+
+
+def _check_definition(server: ServerContext, context: RequestContext, document: Document) -> None:
+    """Check that the kind's CustomResourceDefinition is not being deleted. Raises Forbidden."""
+    if not context.kind.custom:
+        return
+    table = server.store.peek(DEFINITIONS)
+    definition = None if table is None else table.latest("", context.kind.table)
+    if definition is not None and definition["metadata"].get("deletionTimestamp"):
+        name = document["metadata"].get("name", "")
+        raise Forbidden(
+            f'{context.kind.group_resource} "{name}" is forbidden: create not allowed while custom '
+            "resource definition is terminating",
+            details=status_details(context.kind, name),
+        )
