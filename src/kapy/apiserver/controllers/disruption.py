@@ -14,7 +14,7 @@ from kapy.apiserver.resources.scale import scale_of
 from kapy.apiserver.store.watch_cache import WriteEvent
 from kapy.apiserver.verbs.context import ServerContext
 from kapy.apiserver.verbs.direct_writes import is_latest, update_object
-from kapy.apiserver.verbs.disruption_budgets import (
+from kapy.apiserver.verbs.eviction import (
     BUDGETS,
     is_ready,
     matching_budgets,

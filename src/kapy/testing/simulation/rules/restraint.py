@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kapy.apiserver.store.watch_cache import WriteEvent
-from kapy.apiserver.verbs.disruption_budgets import BUDGETS, selects
+from kapy.apiserver.verbs.eviction import BUDGETS, selects
 from kapy.kube import Document
 from kapy.kube.names import CONFIG_MAPS, NODES
 from kapy.providers.inmemory.workload.cluster import WorkloadCluster
