@@ -12,7 +12,9 @@ from kapy.apiserver.resources.builtin.webhook_errors import configuration_errors
 from kapy.apiserver.resources.match_conditions import Condition
 from kapy.apiserver.webhooks.admission_review import (
     InvalidResponse,
+    PatchFailed,
     UndecodablePatch,
+    apply_patch,
     denial_error,
     parse_response,
 )
@@ -22,7 +24,6 @@ from kapy.apiserver.webhooks.condition_evaluation import (
     cel_authorizer,
     evaluate,
 )
-from kapy.apiserver.webhooks.json_patch import PatchFailed, apply_patch
 from kapy.apiserver.webhooks.rules import Rule
 from kapy.kube.http import User
 from kapy.kube.names import Resource

@@ -35,13 +35,14 @@ from kapy.apiserver.webhooks.admission_review import (
     OTHER_KINDS,
     AdmissionResponse,
     InvalidResponse,
+    PatchFailed,
     UndecodablePatch,
+    apply_patch,
     build_request,
     denial_error,
     parse_response,
 )
 from kapy.apiserver.webhooks.configuration import Webhook
-from kapy.apiserver.webhooks.json_patch import PatchFailed, apply_patch
 from kapy.apiserver.webhooks.matching import match_version, may_match
 from kapy.apiserver.webhooks.webhook_client import CallFailed
 from kapy.kube import Document
