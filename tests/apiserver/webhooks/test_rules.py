@@ -24,7 +24,7 @@ from kapy.apiserver.webhooks.condition_evaluation import (
     cel_authorizer,
     evaluate,
 )
-from kapy.apiserver.webhooks.rules import Rule
+from kapy.apiserver.webhooks.configuration import Rule
 from kapy.kube.http import User
 from kapy.kube.names import Resource
 from tests.apiserver.webhooks.webhook_server import hook

@@ -9,8 +9,7 @@ from kapy.apiserver.resources.kind import Kind
 from kapy.apiserver.resources.kind_errors import not_found
 from kapy.apiserver.webhooks.admission_parts import AdmissionParts
 from kapy.apiserver.webhooks.admission_review import namespace_of
-from kapy.apiserver.webhooks.configuration import Webhook
-from kapy.apiserver.webhooks.rules import is_exempt
+from kapy.apiserver.webhooks.configuration import Webhook, is_exempt
 from kapy.kube import Document
 from kapy.kube.errors import ApiError
 from kapy.kube.names import Resource
