@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from kapy.apiserver.webhooks.service_resolver import ServiceResolver
+from kapy.apiserver.webhooks.client_config import ServiceResolver
 from kapy.apps.service_addresses import ServiceAddresses
 from tests.apiserver.requester import running
 

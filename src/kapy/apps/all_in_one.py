@@ -25,7 +25,7 @@ from kapy.apiserver.controllers.event_expiry import EventExpiry
 from kapy.apiserver.server import Server
 from kapy.apiserver.server.kube_controller_manager import add_kube_controllers
 from kapy.apiserver.store.mark import check_presence, read_mark
-from kapy.apiserver.webhooks.service_resolver import ServiceResolver
+from kapy.apiserver.webhooks.client_config import ServiceResolver
 from kapy.apps.admission import AdmissionRules
 from kapy.apps.audit import write_audit_log
 from kapy.apps.built_in import add_statuses, install_inventory, install_pod

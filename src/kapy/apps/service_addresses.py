@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from kapy.apiserver.webhooks.service_resolver import ServiceResolver, ServiceUnresolved
+from kapy.apiserver.webhooks.client_config import ServiceResolver, ServiceUnresolved
 
 
 class ServiceAddresses:

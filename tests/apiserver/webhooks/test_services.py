@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kapy.apiserver.webhooks.service_resolver import ServiceResolver
+from kapy.apiserver.webhooks.client_config import ServiceResolver
 from kapy.kube import Document
 from tests.apiserver.requester import GIZMOS, Asking, gizmo
 from tests.apiserver.webhooks.webhook_server import allow, bundle, configure, hook, plane, serving

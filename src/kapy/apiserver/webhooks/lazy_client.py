@@ -43,7 +43,7 @@ class LazyWebhookClient:
     def get(self) -> WebhookClient:
         """Return the client, which is created at the first call."""
         if self._client is None:
-            from kapy.apiserver.webhooks.service_resolver import ServiceResolver
+            from kapy.apiserver.webhooks.client_config import ServiceResolver
             from kapy.apiserver.webhooks.webhook_client import WebhookClient
 
             self._client = WebhookClient(self._services, ServiceResolver(self._store))

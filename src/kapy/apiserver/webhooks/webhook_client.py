@@ -16,8 +16,12 @@ from kapy._aio.limited_read import read_limited
 from kapy.apiserver.encoding.go_json import syntax_error
 from kapy.apiserver.request.body import InvalidJson, decode_yaml, not_an_object_error
 from kapy.apiserver.resources.review_versions import KNOWN
-from kapy.apiserver.webhooks.client_config import ClientConfig, Services
-from kapy.apiserver.webhooks.service_resolver import ServiceResolver, ServiceUnresolved
+from kapy.apiserver.webhooks.client_config import (
+    ClientConfig,
+    ServiceResolver,
+    Services,
+    ServiceUnresolved,
+)
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.foreign_json import BadJson, TooDeep, decode_json, decode_json_in_pieces
