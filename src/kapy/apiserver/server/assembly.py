@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kapy._aio.clock import Clock
-from kapy.apiserver.admission.chain import AdmissionChain
-from kapy.apiserver.admission.plugin import Admission
+from kapy.apiserver.admission.plugin import Admission, AdmissionChain
 from kapy.apiserver.auth.authorization import Authorizer
 from kapy.apiserver.auth.rbac.grants import RBACAuthorizer
 from kapy.apiserver.controllers.definitions import DefinitionController, DefinitionFollower

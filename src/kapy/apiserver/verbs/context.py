@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 
 from kapy._aio.clock import Clock
-from kapy.apiserver.admission.chain import AdmissionChain
+from kapy.apiserver.admission.plugin import AdmissionChain
 from kapy.apiserver.metrics.counters import ServerMetrics
 from kapy.apiserver.request.limits.large_requests import LargeRequestQueue
 from kapy.apiserver.resources.kind import Kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from kapy.apiserver.admission.chain import AdmissionChain
+from kapy.apiserver.admission.plugin import AdmissionChain
 from kapy.apiserver.auth.authorization import Authorizer
 from kapy.apiserver.metrics.counters import WebhookCounters
 from kapy.apiserver.resources.registry import Registry
