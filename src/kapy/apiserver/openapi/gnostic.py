@@ -97,13 +97,13 @@ def _type(number: int, value: Any) -> Iterator[bytes]:
     yield _bytes(number, b"".join(_texts(1, types)))
 
 
-def _schema(number: int, value: Any) -> Iterator[bytes]:
+def _schema_message(number: int, value: Any) -> Iterator[bytes]:
     yield _bytes(number, _message(value, _SCHEMA, 31))
 
 
 def _schemas(number: int, values: Any) -> Iterator[bytes]:
     for value in values:
-        yield from _schema(number, value)
+        yield from _schema_message(number, value)
 
 
 def _inside(field: int, write: Writer) -> Writer:
@@ -134,7 +134,7 @@ def _map_of(field: int, message: Message, extensions: int = 0, wrap: int = 0) ->
 def _additional(number: int, value: Any) -> Iterator[bytes]:
     """Encode gnostic's message `AdditionalPropertiesItem`: a schema or a boolean."""
     if isinstance(value, dict):
-        yield _bytes(number, b"".join(_schema(1, value)))
+        yield _bytes(number, b"".join(_schema_message(1, value)))
     else:
         yield _bytes(number, _varint(2 << 3 | _VARINT) + _varint(int(bool(value))))
 
@@ -152,7 +152,7 @@ def _parameters(number: int, values: Any) -> Iterator[bytes]:
         yield _bytes(number, _bytes(1, parameter))
 
 
-def _operation(number: int, value: Any) -> Iterator[bytes]:
+def _operation_message(number: int, value: Any) -> Iterator[bytes]:
     yield _bytes(number, _message(value, _OPERATION, 13))
 
 
@@ -179,7 +179,7 @@ _SCHEMA: Final[dict[str, tuple[int, Writer]]] = {
     "enum": (20, _values),
     "additionalProperties": (21, _additional),
     "type": (22, _type),
-    "items": (23, _inside(1, _schema)),
+    "items": (23, _inside(1, _schema_message)),
     "allOf": (24, _schemas),
     "example": (30, _value),
 }
@@ -189,7 +189,7 @@ _BODY: Final[Message] = {
     "name": (2, _text),
     "in": (3, _text),
     "required": (4, _boolean),
-    "schema": (5, _schema),
+    "schema": (5, _schema_message),
 }
 _IN_PATH: Final[Message] = {
     "required": (1, _boolean),
@@ -216,7 +216,7 @@ _PLACES: Final[Mapping[str, tuple[int, Message, int]]] = {
 }
 _RESPONSE: Final[Message] = {
     "description": (1, _text),
-    "schema": (2, _inside(1, _schema)),
+    "schema": (2, _inside(1, _schema_message)),
 }
 _OPERATION: Final[Message] = {
     "tags": (1, _texts),
@@ -231,13 +231,13 @@ _OPERATION: Final[Message] = {
     "deprecated": (11, _boolean),
 }
 _PATH_ITEM: Final[Message] = {
-    "get": (2, _operation),
-    "put": (3, _operation),
-    "post": (4, _operation),
-    "delete": (5, _operation),
-    "options": (6, _operation),
-    "head": (7, _operation),
-    "patch": (8, _operation),
+    "get": (2, _operation_message),
+    "put": (3, _operation_message),
+    "post": (4, _operation_message),
+    "delete": (5, _operation_message),
+    "options": (6, _operation_message),
+    "head": (7, _operation_message),
+    "patch": (8, _operation_message),
     "parameters": (9, _parameters),
 }
 _INFO: Final[Message] = {"title": (1, _text), "version": (2, _text), "description": (3, _text)}

@@ -34,7 +34,7 @@ _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 _NO_POD: Final = "a null labelSelector results in matching no pod"
 
 
-def node_warnings(spec: Document, path: str) -> Iterator[str]:
+def node_term_warnings(spec: Document, path: str) -> Iterator[str]:
     """Yield the warnings about the node selector, the node affinity and the topology of a pod's
     spec.
     """
@@ -86,7 +86,7 @@ def neighbour_warnings(spec: Document, path: str) -> Iterator[str]:
 
 def pod_warnings(spec: Document, path: str) -> Iterator[str]:
     """Yield the warnings about a pod spec."""
-    yield from node_warnings(spec, path)
+    yield from node_term_warnings(spec, path)
     yield from _duplicates(spec, path, "hostAliases", "ip")
     yield from _duplicates(spec, path, "imagePullSecrets", "name")
     for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
