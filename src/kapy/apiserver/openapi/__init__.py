@@ -8,7 +8,6 @@ kubectl reads v3. Other clients, such as Argo CD, know v2 only.
 """
 
 from kapy.apiserver.openapi.documents import document, encode_document, index
-from kapy.apiserver.openapi.gnostic import encode_protobuf
-from kapy.apiserver.openapi.swagger import swagger
+from kapy.apiserver.openapi.swagger import encode_protobuf, swagger
 
 __all__ = ["document", "encode_document", "encode_protobuf", "index", "swagger"]
