@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kapy.apiserver.resources.builtin.kind_warnings import pod_warnings
 from kapy.apiserver.resources.builtin.pod_errors import image_errors, pod_errors
-from kapy.apiserver.resources.builtin.pod_warnings import pod_warnings
 from kapy.kube import Document
 from tests.apiserver.requester import Asking, running
 

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 
 from kapy.apiserver.resources.builtin.defaults import TEMPLATE_GENERATION
 from kapy.apiserver.resources.builtin.job_errors import add_generated_selector, job_errors
-from kapy.apiserver.resources.builtin.kind_warnings import service_warnings
+from kapy.apiserver.resources.builtin.kind_warnings import pod_warnings, service_warnings
 from kapy.apiserver.resources.builtin.pod_errors import image_errors, pod_errors
-from kapy.apiserver.resources.builtin.pod_warnings import pod_warnings
 from kapy.apiserver.resources.builtin.service_allocation import allocate_service, needs_node_ports
 from kapy.apiserver.resources.builtin.service_errors import (
     is_externally_accessible,
