@@ -13,7 +13,7 @@ from kapy.cli.flags import command
 from kapy.cli.progress import ProgressSteps, management_flags, run_with_steps
 
 if TYPE_CHECKING:
-    from kapy.clusterctl.certificates.listing import CertificateRecord
+    from kapy.clusterctl.certificates.own import CertificateRecord
     from kapy.kube import Key
 
 _COLUMNS = ("PROVIDER", "NAMESPACE", "SECRET", "IS", "ENDS")
@@ -45,7 +45,7 @@ def list_(kubeconfig: str, kubeconfig_context: str) -> None:
 
 async def _list(kubeconfig: str, context: str, _: ProgressSteps) -> list[CertificateRecord]:
     from kapy._aio.clock import system_clock
-    from kapy.clusterctl.certificates.listing import certificates_in
+    from kapy.clusterctl.certificates.own import certificates_in
 
     async with open_async_client(kubeconfig, context, "") as there:
         return await certificates_in(there.client, now=system_clock())

@@ -1,10 +1,11 @@
-"""kapy's own CA in a management cluster: reads, writes and renews its Secrets."""
+"""kapy's own CA in a management cluster: reads, writes, renews and lists its Secrets."""
 
 from __future__ import annotations
 
 from asyncio import get_running_loop
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -16,15 +17,18 @@ from kapy.clusterctl.certificates.injection import WEBHOOKS, inject_bundles, sou
 from kapy.clusterctl.certificates.issuing import (
     CERTIFICATE_MARK,
     IssuedSecrets,
+    is_good,
     issue_secrets,
     stored_request,
+    value,
 )
 from kapy.clusterctl.certificates.requests import CertificateRequest, of_cert_manager, requests_in
-from kapy.clusterctl.components import CLUSTERCTL_LABEL
+from kapy.clusterctl.components import CLUSTERCTL_LABEL, PROVIDER_LABEL
 from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key
 from kapy.kube.errors import NotFound
 from kapy.kube.names import CRDS, SECRETS, Resource
+from kapy.kube.pki import facts
 
 INJECTED_RESOURCES: Final = (
     CRDS,
@@ -136,3 +140,34 @@ async def _read_secrets(
 async def _run_in_thread(make: partial[IssuedSecrets]) -> IssuedSecrets:
     """Run in a thread, because key generation is slow."""
     return await get_running_loop().run_in_executor(None, make)
+
+
+@dataclass(frozen=True)
+class CertificateRecord:
+    """A certificate that kapy issued. secret: the namespace and name of its Secret. due: whether
+    the next renewal reissues it.
+    """
+
+    provider: str
+    secret: Key
+    is_authority: bool
+    ends: datetime
+    due: bool
+
+
+async def certificates_in(client: Client, *, now: datetime) -> list[CertificateRecord]:
+    """Return all certificates that kapy issued, by Secret. Raises ApiErrors, InvalidPem."""
+    certificates = []
+    for secret in (await client.list(SECRETS, labels=CERTIFICATE_MARK)).items:
+        certificate = value(secret, "tls.crt")
+        request = stored_request(secret)
+        certificates.append(
+            CertificateRecord(
+                secret["metadata"]["labels"].get(PROVIDER_LABEL, ""),
+                Key.of(secret),
+                request is None or request.is_authority,
+                facts(certificate).not_after,
+                not is_good(certificate, now),
+            )
+        )
+    return certificates
