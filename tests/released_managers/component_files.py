@@ -19,7 +19,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kapy.clusterctl.config.predefined import predefined_providers
+from kapy.clusterctl.config.providers import predefined_providers
 from kapy.clusterctl.provider import Provider
 
 _FOLDERS: Final = {

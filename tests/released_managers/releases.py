@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kapy.clusterctl.config.predefined import predefined_providers
+from kapy.clusterctl.config.providers import predefined_providers
 from kapy.clusterctl.metadata import metadata_of
 from kapy.clusterctl.provider import Provider, ProviderType
 from kapy.clusterctl.variables import variables_of
