@@ -1,19 +1,22 @@
-"""The objects of one Cluster in its management cluster: its tree, its class, and their events."""
+"""The objects of one Cluster: in its management cluster, and in the workload cluster itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Final
 
 from kapy.api.names import Label
 from kapy.client.client import Client
 from kapy.clusterctl.debug.archive import Archive
 from kapy.clusterctl.inventory import PROVIDERS
+from kapy.clusterctl.kubeconfig import admin_kubeconfig
 from kapy.clusterctl.move.graph import Graph, Node, class_of
 from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS, MovedKind, moved_kinds
+from kapy.clusterctl.server_from_here import Consoles, usable_kubeconfig
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound
-from kapy.kube.names import SECRETS, Resource
+from kapy.kube.names import NODES, PODS, SECRETS, Resource
 
 EVENTS: Final = Resource("", "v1", "events", "Event")
 EXTENSIONS: Final = Resource(
@@ -125,3 +128,37 @@ def _path(document: Document) -> str:
     metadata = document["metadata"]
     folder = metadata.get("namespace") or "-"
     return f"objects/{folder}/{document['kind']}/{metadata['name']}.yaml"
+
+
+_MAX_OBJECTS: Final = 500
+"""The maximum number of objects of a kind."""
+
+Dial = Callable[[str], AbstractAsyncContextManager[Client]]
+"""Connects to the cluster of a kubeconfig's text. Raises KapyError."""
+
+
+async def collect_workload(
+    client: Client, cluster: Key, dial: Dial, consoles: Consoles, archive: Archive
+) -> None:
+    """Add the readable objects of the workload cluster."""
+    try:
+        stored = await admin_kubeconfig(client, cluster)
+        text = await usable_kubeconfig(client, cluster, stored, consoles)
+        async with dial(text) as workload:
+            version = await workload.raw("GET", "/version")
+            await archive.document("versions/workload-cluster.yaml", version)
+            for resource in (NODES, PODS):
+                objects = await list_objects(workload, resource, "", archive)
+                for item in objects[:_MAX_OBJECTS]:
+                    key = Key.of(item)
+                    name = f"{key.namespace}.{key.name}" if key.namespace else key.name
+                    await archive.document(f"workload/{resource.plural}/{name}.yaml", item)
+                if len(objects) > _MAX_OBJECTS:
+                    archive.missing.append(
+                        f"workload cluster: {len(objects) - _MAX_OBJECTS} of {len(objects)} "
+                        f"{resource.plural}"
+                    )
+            events = [event_line(obj) for obj in await list_objects(workload, EVENTS, "", archive)]
+            await archive.text("workload/events.txt", "".join(sorted(events)))
+    except KapyError as error:
+        archive.missing.append(f"workload cluster: {error}")
