@@ -18,8 +18,7 @@ from kapy import __version__
 from kapy.api.cluster import Cluster
 from kapy.client.client import Client
 from kapy.clusterctl.debug.archive import MAX_TOTAL_BYTES, Archive
-from kapy.clusterctl.debug.files import file_tail
-from kapy.clusterctl.debug.logs import collect_machine_logs, collect_manager_logs
+from kapy.clusterctl.debug.logs import collect_machine_logs, collect_manager_logs, file_tail
 from kapy.clusterctl.debug.objects import Dial, collect_objects, collect_workload
 from kapy.clusterctl.errors import ClusterctlError
 from kapy.clusterctl.server_from_here import Consoles

@@ -1,12 +1,13 @@
 """Logs of provider managers, and of the machines of a Cluster.
 
 Those of managers are logs of the Pods of their Deployments, those of machines are read through
-their providers' consoles.
+their providers' consoles. The log of the command itself is the end of a local file.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterable
 from datetime import datetime
 from typing import Final
@@ -114,3 +115,15 @@ async def _logs(
             archive.missing.append(f"{file}: it was not read within {TIMEOUT:g} s")
         except KapyError as error:
             archive.missing.append(f"{file}: {error}")
+
+
+_CHUNK_BYTES: Final = 256 << 10
+
+
+async def file_tail(path: str, max_bytes: int = 2 * MAX_LOG_BYTES) -> AsyncIterator[bytes]:
+    """The last bytes of a file in pieces. Raises OSError."""
+    with await asyncio.to_thread(open, path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(0, size - max_bytes))
+        while piece := await asyncio.to_thread(file.read, _CHUNK_BYTES):
+            yield piece
