@@ -19,7 +19,7 @@ from kapy.clusterctl.components import CLUSTERCTL_LABEL, PROVIDER_LABEL
 from kapy.clusterctl.delete import Deletion, delete
 from kapy.clusterctl.errors import ClusterctlError
 from kapy.clusterctl.install import InstallOptions
-from kapy.clusterctl.install.images import list_images
+from kapy.clusterctl.install.queue import list_images
 from kapy.clusterctl.install.requested_providers import RequestedProviders
 from kapy.clusterctl.inventory import PROVIDERS, Inventory
 from kapy.clusterctl.labelled import labelled_objects

@@ -168,7 +168,7 @@ def list_images(context: click.Context, /, names: Names, **flags: Any) -> None:
 async def _images(
     selection: RequestedProviders, issuer: Any, place: tuple[str, ...], _: ProgressSteps
 ) -> list[str]:
-    from kapy.clusterctl.install.images import list_images
+    from kapy.clusterctl.install.queue import list_images
 
     async with open_async_client(place[0], place[1], "") as there:
         return await list_images(there.client, load_config(), selection, certificates=issuer)

@@ -1,18 +1,21 @@
-"""The components to install: those of all requested providers that are not installed yet."""
+"""The components to install, those of providers that are not installed yet, and their images."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
 
+from kapy.client.client import Client
 from kapy.clusterctl.bounded_gather import bounded_gather
+from kapy.clusterctl.certificates import cert_manager
+from kapy.clusterctl.certificates.choice import Choice, issuer
 from kapy.clusterctl.components import Components
 from kapy.clusterctl.components.reading import read_components
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.errors import ClusterctlError, ComponentsError, InventoryError
 from kapy.clusterctl.install.requested_providers import RequestedProviders
-from kapy.clusterctl.inventory import Installed, find_installed
-from kapy.clusterctl.progress import Progress
+from kapy.clusterctl.inventory import Installed, Inventory, find_installed
+from kapy.clusterctl.progress import Progress, no_progress
 from kapy.clusterctl.provider import ProviderType, Reference
 from kapy.clusterctl.repository import repository_of
 
@@ -114,3 +117,18 @@ def _is_installed(components: Components, installed: Sequence[Installed]) -> boo
         (item.namespace, item.version) == (components.target_namespace, components.version)
         for item in there
     )
+
+
+async def list_images(
+    client: Client, config: Config, requested: RequestedProviders, *, certificates: Choice = "auto"
+) -> list[str]:
+    """Names of images, sorted. Nothing is written. Raises ClusterctlErrors, ApiErrors."""
+    inventory = Inventory(client)
+    await inventory.check_contract(not_installed=True)
+    usual = requested.with_defaults(await inventory.installed())
+    to_install = await queue(usual, [], config, no_progress, substitute=False)
+    images = {image for components in to_install for image in components.images}
+    theirs: list[str] = []
+    if await issuer(client, config, certificates) == "cert-manager":
+        theirs = await cert_manager.images(client, config)
+    return sorted([*theirs, *images])
