@@ -19,10 +19,14 @@ from kapy.clusterctl.components import Components
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.errors import ClusterctlError
 from kapy.clusterctl.install.checks import check
-from kapy.clusterctl.install.providers import install, wait_until_available
+from kapy.clusterctl.install.providers import (
+    install,
+    runs_pods,
+    wait_until_available,
+    wait_until_running,
+)
 from kapy.clusterctl.install.queue import queue
 from kapy.clusterctl.install.requested_providers import RequestedProviders
-from kapy.clusterctl.install.running import runs_pods, wait_until_running
 from kapy.clusterctl.inventory import Inventory, default_name
 from kapy.clusterctl.progress import Progress
 from kapy.clusterctl.provider import ProviderType
