@@ -28,9 +28,8 @@ from kapy.clusterctl.move.journal import Journal, MoveStarted, PauseStarted, Rol
 from kapy.clusterctl.move.kinds import CLUSTER, CLUSTER_CLASS, MovedKind, moved_kinds
 from kapy.clusterctl.move.log import Log
 from kapy.clusterctl.move.plan import Plan, left_behind, plan_move
-from kapy.clusterctl.move.removal import undo_in_target
+from kapy.clusterctl.move.removal import undo_in_target, verify
 from kapy.clusterctl.move.summary import log_counts, log_left_behind, paused_refs
-from kapy.clusterctl.move.verification import verify
 from kapy.kube import Document
 from kapy.kube.yaml import load_all
 

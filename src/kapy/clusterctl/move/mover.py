@@ -34,9 +34,8 @@ from kapy.clusterctl.move.journal import (
 from kapy.clusterctl.move.kinds import CLUSTER, moved_kinds
 from kapy.clusterctl.move.log import Log
 from kapy.clusterctl.move.plan import Plan, PlannedMove, Treatment, plan_move
-from kapy.clusterctl.move.removal import remove_from_source, undo_in_target
+from kapy.clusterctl.move.removal import remove_from_source, undo_in_target, verify
 from kapy.clusterctl.move.summary import paused_refs
-from kapy.clusterctl.move.verification import verify
 from kapy.kube import Document
 
 MAX_ROUNDS: Final = 5

@@ -1,20 +1,28 @@
 """Removes objects of a move: from the source when the target has everything, or from the target in
-a rollback.
+a rollback. Both sides are compared before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from typing import Final
 
 from kapy.client.client import Client
 from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.errors import MoveError
 from kapy.clusterctl.move.checks import still_changing_error
-from kapy.clusterctl.move.content import compared_content, movable_content
-from kapy.clusterctl.move.copying import existing_objects, is_created_by_move, names_of, unfinalize
+from kapy.clusterctl.move.content import compared_content, differences, movable_content
+from kapy.clusterctl.move.copying import (
+    desired_object,
+    existing_objects,
+    is_created_by_move,
+    names_of,
+    unfinalize,
+)
+from kapy.clusterctl.move.graph import Ref
 from kapy.clusterctl.move.journal import Journal
 from kapy.clusterctl.move.kinds import MovedKinds
 from kapy.clusterctl.move.log import Log
@@ -23,6 +31,48 @@ from kapy.clusterctl.retry import retry
 from kapy.kube import Document, Key
 from kapy.kube.errors import Conflict, NotFound
 from kapy.kube.names import Resource
+
+_MAX_SHOWN = 5
+
+
+async def verify(client: Client, plan: Plan, *, updated: bool = True) -> None:
+    """Raises MoveError unless a side has every object of a plan, with its owners and content.
+
+    Additions by the side's defaults and webhooks are accepted. updated: False if objects that
+    existed before were not updated.
+    """
+    there = await existing_objects(client, plan.objects.values())
+    problems = [
+        problem
+        for planned in plan.objects.values()
+        for problem in _problems(
+            planned, there, content=updated and planned.way is not Treatment.SHARED
+        )
+    ]
+    if problems:
+        more = len(problems) - _MAX_SHOWN
+        raise MoveError(
+            "the other side does not have what was written to it: "
+            f"{'; '.join(problems[:_MAX_SHOWN])}"
+            + (f"; and {more} more" if more > 0 else "")
+            + ". Nothing was removed: see who changes them there (an older definition or a webhook "
+            "of its provider), then go on with --resume, or undo the move with --rollback"
+        )
+
+
+def _problems(
+    planned: PlannedMove, existing: Mapping[Ref, Document], *, content: bool
+) -> Iterator[str]:
+    result = existing.get(planned.ref)
+    if result is None:
+        yield f"{planned.ref} is not there"
+        return
+    if not content or any(ref not in existing for ref, _ in planned.owners):
+        return
+    paths = list(islice(differences(desired_object(planned, existing), result), 3))
+    if paths:
+        yield f"{planned.ref} differs in {', '.join(paths)}"
+
 
 DELETE_FOR_MOVE: Final = "clusterctl.cluster.x-k8s.io/delete-for-move"
 """Annotation that tells webhooks that a deletion is part of a move."""
