@@ -1,4 +1,5 @@
-"""Checks whether a management cluster will work with the providers to be installed.
+"""Checks whether a management cluster will work with the providers to be installed: whether their
+contracts are compatible.
 
 Upstream: `Validate` of `cmd/clusterctl/client/cluster/installer.go`.
 """
@@ -12,8 +13,7 @@ from typing import Final
 from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.components import Components
 from kapy.clusterctl.config import Config
-from kapy.clusterctl.contracts import contract_of
-from kapy.clusterctl.errors import ComponentsError, InventoryError
+from kapy.clusterctl.errors import ComponentsError, InventoryError, MetadataError
 from kapy.clusterctl.inventory import (
     CONTRACT,
     Installed,
@@ -22,6 +22,8 @@ from kapy.clusterctl.inventory import (
     find_installed,
     installed_of,
 )
+from kapy.clusterctl.metadata import read_metadata
+from kapy.clusterctl.repository import repository_of
 from kapy.contract.resolve import crd_name
 from kapy.kube import Document
 from kapy.kube.names import CRDS
@@ -67,7 +69,7 @@ async def _check_contracts(
 ) -> None:
     installations = [core, *(installed_of(provider.inventory_object) for provider in to_install)]
     contracts = await bounded_gather(
-        partial(contract_of, provider, config) for provider in installations
+        partial(_contract_of, provider, config) for provider in installations
     )
     for provider, contract in zip(installations, contracts, strict=True):
         if contract not in compatible(CONTRACT):
@@ -101,3 +103,21 @@ def _check_names(objects: Iterable[Document]) -> None:
                 f'should be "{correct}". If it is not referenced there, the annotation '
                 f"{UNCHECKED_NAME} says so"
             )
+
+
+async def _contract_of(provider: Installed, config: Config) -> str:
+    """Return the contract of the installed version. Raises MetadataError, RepositoryError,
+    ConfigError.
+    """
+    if provider.built_in:
+        return CONTRACT
+    repository = repository_of(config.provider(provider.name, provider.type), config)
+    try:
+        metadata = await read_metadata(repository, provider.label, provider.version)
+    except MetadataError as error:
+        raise MetadataError(
+            f'failed to fetch metadata for provider "{provider.label}" (version '
+            f"{provider.version}). Check that the release tag exists and the repository URL is "
+            f"correct: {error}"
+        ) from error
+    return metadata.series_of(provider.version).contract
