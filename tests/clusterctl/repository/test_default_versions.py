@@ -16,9 +16,8 @@ from typing import Any, Final
 import pytest
 
 from kapy.clusterctl.errors import RepositoryError
-from kapy.clusterctl.repository import goproxy
 from kapy.clusterctl.repository.cache import Cache
-from kapy.clusterctl.repository.github import GitHubSource, Hosts
+from kapy.clusterctl.repository.github import DEFAULT_PROXY, GitHubSource, Hosts
 from kapy.clusterctl.repository.latest import latest_version
 from kapy.clusterctl.repository.web import HttpResponse
 
@@ -90,7 +89,7 @@ def repository(places: Places, folder: Path) -> Any:
     web: Any = places
     return GitHubSource(
         places.repository, "latest", "components.yaml", web, Cache(folder),
-        hosts=Hosts(proxies=(goproxy.DEFAULT,)),
+        hosts=Hosts(proxies=(DEFAULT_PROXY,)),
     )  # fmt: skip
 
 

@@ -11,9 +11,8 @@ import pytest
 from kapy.clusterctl.config import load
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.repository.cache import Cache
-from kapy.clusterctl.repository.github import GitHubSource, Hosts, github_at
+from kapy.clusterctl.repository.github import GitHubSource, Hosts, github_at, proxies
 from kapy.clusterctl.repository.gitlab import GitLabSource
-from kapy.clusterctl.repository.goproxy import proxies
 from kapy.clusterctl.repository.remote import CachedRepository
 from kapy.clusterctl.repository.web import WebClient
 from tests.clusterctl.repository.servers import (

@@ -12,9 +12,8 @@ from kapy.clusterctl.errors import RepositoryError
 from kapy.clusterctl.oci.credentials import Credentials
 from kapy.clusterctl.oci.registry import Registry
 from kapy.clusterctl.repository.cache import Cache
-from kapy.clusterctl.repository.github import GitHubSource, Hosts
+from kapy.clusterctl.repository.github import GitHubSource, Hosts, module_versions
 from kapy.clusterctl.repository.gitlab import GitLabSource
-from kapy.clusterctl.repository.goproxy import module_versions
 from kapy.clusterctl.repository.web import WebClient
 from tests.clusterctl.repository.servers import Server, saying, serving
 

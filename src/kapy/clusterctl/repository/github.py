@@ -3,10 +3,14 @@
 Versions come from a Go module proxy and files from plain downloads, because these do not count
 against GitHub's rate limit. The API is used if both fail, and if GOPROXY is `off` or
 `direct`. Upstream: `cmd/clusterctl/client/repository/repository_github.go`.
+
+Go module proxies have no rate limit. `GOPROXY` is interpreted as Go does: proxies are tried in
+order, up to `off` or `direct`, which mean GitHub itself. Upstream: `internal/goproxy/goproxy.go`.
 """
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,7 +19,6 @@ from urllib.parse import quote
 
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.oci.artifact import digest_of
-from kapy.clusterctl.repository import goproxy
 from kapy.clusterctl.repository.cache import Cache
 from kapy.clusterctl.repository.releases import newest_first
 from kapy.clusterctl.repository.web import (
@@ -27,10 +30,14 @@ from kapy.clusterctl.repository.web import (
     refusal,
     secret,
 )
+from kapy.kube.version import InvalidVersion, Version, parse_tolerant
 
 if TYPE_CHECKING:
     from kapy.clusterctl.config import Config
 
+
+DEFAULT_PROXY: Final = "https://proxy.golang.org"
+_MISSING_STATUSES: Final = (404, 410)
 _PAGE: Final = 100
 _FORM: Final = (
     "error creating the GitHub repository client: invalid url: a GitHub repository url should be "
@@ -47,7 +54,7 @@ class Hosts:
 
     github: str = "https://github.com"
     api: str = "https://api.github.com"
-    proxies: tuple[str, ...] = (goproxy.DEFAULT,)
+    proxies: tuple[str, ...] = (DEFAULT_PROXY,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +87,7 @@ class GitHubSource:
     async def versions(self) -> list[str]:
         for proxy in self.hosts.proxies:
             try:
-                return await goproxy.module_versions(
-                    self.web, proxy, f"github.com/{self.repository}"
-                )
+                return await module_versions(self.web, proxy, f"github.com/{self.repository}")
             except ServerUnreached:
                 continue  # fall back to GitHub itself
         return await self._tags()
@@ -192,7 +197,7 @@ def github_at(path: str, config: Config) -> GitHubSource:
         WebClient(),
         config.cache,
         secret(config.variables, GITHUB_TOKEN),
-        Hosts(proxies=tuple(goproxy.proxies(config.environ.get("GOPROXY", "")))),
+        Hosts(proxies=tuple(proxies(config.environ.get("GOPROXY", "")))),
     )
 
 
@@ -224,3 +229,57 @@ def _rate_limit_message(answer: HttpResponse, *, with_token: bool) -> str:
         f"rate limit for github api has been reached{until}. Please wait one hour or get a "
         "personal API token and assign it to the GITHUB_TOKEN environment variable"
     )
+
+
+def proxies(goproxy: str) -> list[str]:
+    """Return the proxies in GOPROXY; none if it begins with `off` or `direct`."""
+    result: list[str] = []
+    for part in re.split(r"[,|]", goproxy or DEFAULT_PROXY):
+        text = part.strip()
+        if text in ("off", "direct"):
+            break
+        url = text if ":/" in text else f"https://{text}"
+        if text and url.startswith(("http://", "https://")):
+            result.append(url.rstrip("/"))
+    return result
+
+
+async def module_versions(web: WebClient, proxy: str, module: str) -> list[str]:
+    """Tags of all versions of a module, of every major version. Raises ServerUnreached."""
+    versions: set[Version] = set()
+    for major in pages(proxy):
+        names = await _listed_versions(web, proxy, module, major)
+        if names is None:
+            break
+        versions.update(names)
+    if not versions:
+        raise ServerUnreached(f"{proxy} knows no version of {module}")
+    return [f"v{version}" for version in sorted(versions)]
+
+
+async def _listed_versions(
+    web: WebClient, proxy: str, module: str, major: int
+) -> list[Version] | None:
+    """Return the versions of a major version; None if there is no such module."""
+    path = module if major == 1 else f"{module}/v{major}"
+    answer = await web.get(f"{proxy}/{_escaped_module(path)}/@v/list")
+    if answer.status in _MISSING_STATUSES:
+        return None
+    if answer.status != 200:
+        raise ServerUnreached(f"{answer.url} answered {answer.status}")
+    versions = (
+        _version_of_line(line) for line in answer.file().decode("utf-8", "replace").splitlines()
+    )
+    return [version for version in versions if version is not None]
+
+
+def _version_of_line(line: str) -> Version | None:
+    try:
+        # Go marks modules without a go.mod (`+incompatible`); the tag does not contain that.
+        return parse_tolerant(line.strip().removesuffix("+incompatible"))
+    except InvalidVersion:
+        return None
+
+
+def _escaped_module(path: str) -> str:
+    return re.sub("[A-Z]", lambda capital: f"!{capital[0].lower()}", path)
