@@ -40,7 +40,7 @@ def repository_at(
 
     Raises RepositoryError.
     """
-    from kapy.clusterctl.repository.overrides import OverriddenRepository
+    from kapy.clusterctl.repository.folder import OverriddenRepository
 
     return OverriddenRepository(
         _at(url, label, config, provider), label, config.overrides_folder, config.tell

@@ -1,16 +1,19 @@
-"""A repository in the file system: `<folder>/<label>/<version>/<file>`.
+"""Repositories in the file system: `<folder>/<label>/<version>/<file>`, and the user's overrides of
+other repositories: `<overrides>/<label>/<version>/<file>`.
 
-Upstream: `cmd/clusterctl/client/repository/repository_local.go`. It needs no event loop.
+Upstream: `repository_local.go` and `overrides.go` in `cmd/clusterctl/client/repository`. They need
+no event loop. Overrides only replace files: the versions are those of the repository.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 
 from kapy.clusterctl.errors import FileMissing, RepositoryError
 from kapy.clusterctl.repository.latest import latest_version
-from kapy.clusterctl.repository.releases import LATEST, newest_first, semantic
+from kapy.clusterctl.repository.releases import LATEST, Repository, newest_first, semantic
 
 _READ_ERROR = "error creating the local filesystem repository client"
 
@@ -101,3 +104,46 @@ def folder_at(path: str, label: str, url: str) -> FolderRepository:
             "format {basepath}/{provider-label}/{version}/{components.yaml}"
         )
     return FolderRepository(folder, version, result.name)
+
+
+class OverriddenRepository:
+    """A repository with some files replaced by those of a folder, which need not exist.
+
+    tell: is called for each replaced file.
+    """
+
+    def __init__(
+        self, repository: Repository, label: str, folder: Path, tell: Callable[[int, str], None]
+    ) -> None:
+        self._repository = repository
+        self._label = label
+        self._folder = folder / label
+        self._tell = tell
+
+    @property
+    def components_file(self) -> str:
+        return self._repository.components_file
+
+    async def default_version(self) -> str:
+        return await self._repository.default_version()
+
+    async def versions(self) -> list[str]:
+        return await self._repository.versions()
+
+    async def file(self, version: str, name: str) -> bytes:
+        path = self._folder / version / name
+        try:
+            content = path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return await self._repository.file(version, name)
+        except (OSError, ValueError) as error:
+            raise RepositoryError(f"failed to read local override for {path}: {error}") from error
+        # Users should notice that an override is used.
+        level = 0 if name == self.components_file else 1
+        self._tell(level, f'Using override="{name}" provider="{self._label}" version="{version}"')
+        return content
+
+    async def files(self, version: str) -> list[str]:
+        folder = self._folder / version
+        own = [path.name for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
+        return sorted({*own, *await self._repository.files(version)})
