@@ -23,9 +23,9 @@ from kapy.clusterctl.templates.generate import (
     FromRepository,
     Management,
     Source,
+    TemplateOptions,
     cluster_template_of,
 )
-from kapy.clusterctl.templates.options import TemplateOptions
 from kapy.clusterctl.variables import MissingVariables
 from kapy.kube import Document, yaml
 from kapy.kube.errors import KapyError

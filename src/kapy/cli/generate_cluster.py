@@ -17,8 +17,7 @@ from kapy.cli.load_config import load_config
 if TYPE_CHECKING:
     from kapy.cli.client_options import ConnectedClient
     from kapy.clusterctl.config import Config
-    from kapy.clusterctl.templates.generate import Connect, Source
-    from kapy.clusterctl.templates.options import TemplateOptions
+    from kapy.clusterctl.templates.generate import Connect, Source, TemplateOptions
 
 
 @command(missing="please specify a cluster name")
@@ -77,8 +76,7 @@ def cluster(
 
     The template comes from an infrastructure provider's repository, a file, a URL or a ConfigMap.
     """
-    from kapy.clusterctl.templates.generate import cluster_template_of
-    from kapy.clusterctl.templates.options import TemplateOptions
+    from kapy.clusterctl.templates.generate import TemplateOptions, cluster_template_of
 
     source = _source(
         (infrastructure, flavor),
