@@ -2,22 +2,26 @@
 chose.
 
 The user names providers and versions in flags. The core provider leads: all others must support its
-contract, or a compatible one. Upstream: `cmd/clusterctl/client/cluster/upgrader.go`.
+contract, or a compatible one. Upstream: `upgrader.go` and `upgrader_info.go` in
+`cmd/clusterctl/client/cluster`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from kapy.clusterctl.bounded_gather import bounded_gather
 from kapy.clusterctl.config import Config
-from kapy.clusterctl.errors import ConfigError, InventoryError
+from kapy.clusterctl.errors import ConfigError, InventoryError, MetadataError
 from kapy.clusterctl.inventory import CONTRACT, Installed, compatible, core_of, find_installed
+from kapy.clusterctl.metadata import Metadata, ReleaseSeries, read_metadata
 from kapy.clusterctl.provider import ProviderType, manifest_label, parse_reference
-from kapy.clusterctl.upgrade.releases import Releases, releases_of, version_of
+from kapy.clusterctl.repository import repository_of
+from kapy.clusterctl.repository.releases import semantic
+from kapy.kube.version import Version
 
 _LOCKSTEP: Final = {
     (ProviderType.CORE, "cluster-api"),
@@ -114,8 +118,8 @@ def check_steps(plan: Plan) -> None:
         provider = item.provider
         if not item.next_version or (provider.type, provider.name) not in _LOCKSTEP:
             continue
-        current = version_of(provider.version, provider)
-        target = version_of(item.next_version, provider)
+        current = _version_of(provider.version, provider)
+        target = _version_of(item.next_version, provider)
         if (current.major, current.minor) < _OLDEST_CHECKED:
             continue
         if target.minor > current.minor + _MAX_STEP:
@@ -141,7 +145,7 @@ def _plan(releases: Sequence[Releases], contract: str) -> Plan:
 
 
 def _contract(releases: Releases, version: str) -> str:
-    contract = releases.contract_of(version_of(version, releases.provider))
+    contract = releases.contract_of(_version_of(version, releases.provider))
     if contract is None:
         raise InventoryError(
             f"invalid target version: version {version} for the provider "
@@ -209,3 +213,88 @@ def _namespace(instances: Sequence[Installed]) -> str:
     """Return the namespace of a provider, "" if it is ambiguous or unknown."""
     namespaces = {provider.namespace for provider in instances}
     return namespaces.pop() if len(namespaces) == 1 else ""
+
+
+@dataclass(frozen=True)
+class Releases:
+    """The releases of an installed provider. newer: versions after the installed one, ascending."""
+
+    provider: Installed
+    metadata: Metadata
+    newer: tuple[Version, ...] = ()
+
+    @property
+    def contract(self) -> str:
+        """The contract of the installed version."""
+        return self.contract_of(_version_of(self.provider.version, self.provider)) or ""
+
+    def contract_of(self, version: Version) -> str | None:
+        """Return the contract of a version, None if no release series includes it."""
+        place = version.major, version.minor
+        return next(
+            (
+                release_series.contract
+                for release_series in self.metadata.series
+                if (release_series.major, release_series.minor) == place
+            ),
+            None,
+        )
+
+    def contracts(self) -> list[str]:
+        """Return the contracts of the installed release series and of later ones, sorted."""
+        here = _version_of(self.provider.version, self.provider)
+        series = self.metadata.series
+        since = [
+            release_series
+            for release_series in series
+            if (release_series.major, release_series.minor) >= (here.major, here.minor)
+        ]
+        return sorted({release_series.contract for release_series in since})
+
+    def latest(self, contracts: Collection[str]) -> str:
+        """Return the newest version of one of these contracts, without pre-releases; "" for
+        none.
+        """
+        released = [version for version in self.newer if not version.pre]
+        result = [version for version in released if self.contract_of(version) in contracts]
+        return f"v{max(result)}" if result else ""
+
+
+async def releases_of(provider: Installed, config: Config) -> Releases:
+    """Return the releases in a provider's repository. Raises RepositoryError, MetadataError,
+    InventoryError.
+    """
+    current = _version_of(provider.version, provider)
+    if provider.built_in:  # built-in providers have no repository
+        series = ReleaseSeries(current.major, current.minor, CONTRACT)
+        return Releases(provider, Metadata(provider.label, (series,)))
+    repository = repository_of(config.provider(provider.name, provider.type), config)
+    tags = {_version_of(tag, provider): tag for tag in await repository.versions()}
+    if not tags:
+        raise InventoryError(
+            f"failed to get available versions for the {provider.instance} provider; its "
+            "repository has none"
+        )
+    metadata = await read_metadata(repository, provider.label, tags[max(tags)])
+    newer = tuple(sorted(tag for tag in tags if tag > current))
+    releases = Releases(provider, metadata, newer)
+    for version in (current, *newer):
+        if releases.contract_of(version) is None:
+            which = "the current version" if version == current else "one of the available versions"
+            raise MetadataError(
+                f"invalid provider metadata: version v{version} ({which}) for the provider "
+                f"{provider.instance} does not match any release series; the metadata.yaml of "
+                f"{tags[max(tags)]} has to name it"
+            )
+    return releases
+
+
+def _version_of(text: str, provider: Installed) -> Version:
+    """Return a version of a provider. Raises InventoryError if the text is not a version."""
+    version = semantic(text)
+    if version is None:
+        raise InventoryError(
+            f'failed to parse version "{text}" for the {provider.instance} provider: a version is '
+            "a semantic version like v1.14.0"
+        )
+    return version
