@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from kapy.clusterctl.components import Components
-from kapy.clusterctl.components.generate import generate_components
-from kapy.clusterctl.components.reading import components_of, read_components
+from kapy.clusterctl.components.reading import components_of, generate_components, read_components
 from kapy.clusterctl.config import Config
 from kapy.clusterctl.config.file import File
 from kapy.clusterctl.envsubst import BadSubstitution

@@ -59,7 +59,7 @@ def provider(
     They come from the provider's repository; variables have the values of the environment or of
     the configuration file.
     """
-    from kapy.clusterctl.components.generate import generate_components
+    from kapy.clusterctl.components.reading import generate_components
     from kapy.clusterctl.provider import parse_reference
     from kapy.clusterctl.repository import is_local
 

@@ -1,11 +1,13 @@
-"""Converts a components file into the objects that are applied.
+"""Converts a components file into the objects that are applied, or printed by `generate provider`.
 
-Upstream: `NewComponents` in `cmd/clusterctl/client/repository/components.go`.
+Upstream: `NewComponents` in `cmd/clusterctl/client/repository/components.go`, and
+`cmd/clusterctl/client/generate_provider.go`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from kapy.clusterctl.components import Components, common_labels
 from kapy.clusterctl.components.checks import warnings_of
@@ -13,9 +15,11 @@ from kapy.clusterctl.components.images import images_of, rewrite
 from kapy.clusterctl.components.namespace import move_to
 from kapy.clusterctl.components.watching import watch_everything
 from kapy.clusterctl.config import Config
-from kapy.clusterctl.errors import ComponentsError
+from kapy.clusterctl.errors import ComponentsError, MetadataError
 from kapy.clusterctl.manifests import objects_of
+from kapy.clusterctl.metadata import read_metadata
 from kapy.clusterctl.provider import Provider, text_of
+from kapy.clusterctl.repository import repository_of
 from kapy.clusterctl.repository.releases import Repository
 from kapy.clusterctl.variables import MissingVariables, replace_variables, variables_of
 from kapy.kube import Document
@@ -139,3 +143,34 @@ def _sort(documents: Iterable[Document]) -> list[Document]:
 
 def _group(document: Document) -> str:
     return str(document.get("apiVersion", "")).rpartition("/")[0]
+
+
+_CONTRACTS: Final = ("v1beta1", "v1beta2")
+"""The Cluster API contracts that providers may support."""
+
+
+async def generate_components(
+    provider: Provider,
+    version: str,
+    config: Config,
+    *,
+    namespace: str = "",
+    substitute: bool = True,
+) -> Components:
+    """Return the components of a version ("": the default one) that supports a contract kapy knows.
+
+    Raises ClusterctlError.
+    """
+    repository = repository_of(provider, config)
+    version = version or await repository.default_version()
+    metadata = await read_metadata(repository, provider.label, version)
+    contract = metadata.series_of(version).contract
+    if contract not in _CONTRACTS:
+        raise MetadataError(
+            "current version of clusterctl is only compatible with provider implementing "
+            f"{', '.join(_CONTRACTS)} contract versions, detected {contract} for provider "
+            f"{provider.name}"
+        )
+    return await read_components(
+        repository, provider, config, version=version, namespace=namespace, substitute=substitute
+    )
