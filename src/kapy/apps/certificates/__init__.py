@@ -4,8 +4,7 @@ A plane runs no cert-manager; its own CA issues the certificates of provider rel
 defines cert-manager's kinds, so that Certificates which a user or provider applies later work, too.
 
 * `definitions` their CRDs
-* `issuers`     pure: the signer of a Certificate, and whether an Issuer is ready
-* `issuing`     pure: the Secret of a Certificate, and when it is due
+* `issuing`     pure: the signer of a Certificate, its Secret, and when it is due
 * `status`      pure: statuses in cert-manager's format
 * `controllers` the controllers of issuers and certificates
 * `injection`   the controllers that set `caBundle`

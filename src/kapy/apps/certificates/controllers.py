@@ -9,8 +9,8 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from kapy.apps.certificates import issuers, issuing, status
-from kapy.apps.certificates.issuers import NotReady, Signer
+from kapy.apps.certificates import issuing, status
+from kapy.apps.certificates.issuing import NotReady, Signer
 from kapy.clusterctl.certificates import (
     CERTIFICATES,
     CLUSTER_ISSUERS,
@@ -96,7 +96,7 @@ class Certificates:
         """The CA Issuers to reconcile after a change of their Secret."""
         place = Key.of(change.document)
         for item in self.issuers[kind].list():
-            if "ca" in item["spec"] and issuers.secret_of(item) == place:
+            if "ca" in item["spec"] and issuing.secret_of(item) == place:
                 yield Key.of(item)
 
 
@@ -107,7 +107,7 @@ def _secrets_of(certificate: Document) -> Iterator[str]:
 
 def _signs_with(issuer: Document, place: Key) -> bool:
     if "ca" in issuer["spec"]:
-        return issuers.secret_of(issuer) == place
+        return issuing.secret_of(issuer) == place
     return place.name == f"{issuer['metadata']['name']}-kapy"
 
 
@@ -140,9 +140,9 @@ async def _reconcile_issuer(
         return DONE
     now = shared.runtime.clock()
     try:
-        reason, message = issuers.check_issuer(issuer)
+        reason, message = issuing.check_issuer(issuer)
         if not reason:
-            issuers.signer_of(issuer, key.namespace, shared.secrets.raw)
+            issuing.signer_of(issuer, key.namespace, shared.secrets.raw)
             reason, message = "KeyPairVerified", "Signing CA verified"
         new_status = status.issuer_status(issuer, reason, message, now, ready=True)
     except NotReady as error:
@@ -188,7 +188,7 @@ def _parse_request(
             "cert-manager"
         )
     namespace = certificate["metadata"]["namespace"]
-    signer = issuers.signer_of(issuer, namespace, shared.secrets.raw)
+    signer = issuing.signer_of(issuer, namespace, shared.secrets.raw)
     return request_of(certificate, {reference(issuer): issuer}), signer
 
 
