@@ -12,7 +12,7 @@ import pytest
 from kapy._aio.byte_streams import ByteStream
 from kapy._aio.clock import system_clock
 from kapy.apps.all_in_one import ManagementPlane, management_plane
-from kapy.apps.built_in_pod import POD, ManagerPod
+from kapy.apps.built_in import POD, ManagerPod
 from kapy.apps.settings import ControllerConfig, Serving, Settings
 from kapy.kube import Key
 from kapy.kube.errors import ApiError

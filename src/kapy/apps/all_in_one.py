@@ -28,8 +28,7 @@ from kapy.apiserver.store.mark import check_presence, read_mark
 from kapy.apiserver.webhooks.client_config import ServiceResolver
 from kapy.apps.admission import AdmissionRules
 from kapy.apps.audit import write_audit_log
-from kapy.apps.built_in import add_statuses, install_inventory, install_pod
-from kapy.apps.built_in_pod import ManagerPod
+from kapy.apps.built_in import ManagerPod, add_statuses, install_inventory, install_pod
 from kapy.apps.clock_watch import ClockWatch, steady_clock
 from kapy.apps.controller_rights import limit_rights
 from kapy.apps.controllers import Controllers, add_controllers

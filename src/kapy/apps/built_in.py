@@ -3,10 +3,15 @@
 The providers run in this process. Each has a Provider object and a Deployment, both marked as built
 in, so that clusterctl and tools on its library find them. The Deployment always reports one
 available replica, whatever its spec says, because the provider runs as long as the plane.
+
+The infrastructure manager also has a Pod, through which upstream's test framework reaches in-memory
+clusters: it forwards the port of a cluster's endpoint. Clusters with loopback addresses of their
+own share one port; then the target is ambiguous and the connection is refused.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +20,9 @@ from functools import partial
 from typing import Final
 
 from kapy import CLUSTER_API, __version__
-from kapy.apps.built_in_pod import POD
+from kapy._aio.byte_streams import ByteStream, Channel
+from kapy.apiserver.kubelet.port_forward import is_port_forward, port_forward
+from kapy.apiserver.request.request_info import request_info
 from kapy.apps.settings import ManagerName
 from kapy.client.client import Client
 from kapy.clusterctl.components import CLUSTERCTL_LABEL, CORE_LABEL, PROVIDER_LABEL
@@ -27,7 +34,9 @@ from kapy.engine.result import DONE, Result
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, Conflict, NotFound
+from kapy.kube.http import Reply, Request
 from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES, PODS
+from kapy.providers.inmemory import InMemoryClusters
 
 
 @dataclass(frozen=True)
@@ -116,7 +125,7 @@ async def _install(client: Client, provider: _BuiltInProvider) -> None:
 
 async def install_pod(client: Client, now: datetime) -> None:
     """Create the infrastructure manager's Pod if it is missing; its ports are those of the
-    in-memory clusters (`built_in_pod`)."""
+    in-memory clusters (`ManagerPod`)."""
     if (await client.list(PODS, POD.namespace, fields=f"metadata.name={POD.name}")).items:
         return
     of_infrastructure = _BUILT_IN[-1]
@@ -250,3 +259,68 @@ def _pod_status(now: str) -> Document:
     types = ("PodScheduled", "Initialized", "ContainersReady", "Ready")
     conditions = [{"type": item, "status": "True", "lastTransitionTime": now} for item in types]
     return {"phase": "Running", "podIP": "127.0.0.1", "startTime": now, "conditions": conditions}
+
+
+POD: Final = Key("capd-system", "capd-controller-manager-0")
+_CHUNK_BYTES: Final = 1 << 16
+
+
+class ManagerPod:
+    """Forwards ports of the built-in manager's Pod, which has no kubelet. clusters: the in-memory
+    clusters that serve at these ports."""
+
+    def __init__(self, clusters: InMemoryClusters) -> None:
+        self._clusters = clusters
+
+    def __call__(self, request: Request) -> Reply | None:
+        if not is_port_forward(request):
+            return None
+        info = request_info(request)
+        if Key(info.namespace, info.name) != POD:
+            return None
+        return port_forward(request, self._connect)
+
+    async def _connect(self, port: int, stream: ByteStream) -> None:
+        result = self._clusters.on_port(port)
+        if len(result) != 1:
+            raise ConnectionRefusedError(_refusal(port, len(result)))
+        assert isinstance(stream, Channel)
+        reader, writer = await asyncio.open_connection(*result[0].endpoint)
+        try:
+            await _relay(reader, writer, stream)
+        finally:
+            writer.close()
+
+
+def _refusal(port: int, clusters: int) -> str:
+    if not clusters:
+        return f"no workload cluster in memory listens on port {port}"
+    return (
+        f"{clusters} workload clusters share port {port}, each at an address of its own; start the "
+        "plane with the environment variable POD_IP set to an address of this machine, and each "
+        "cluster has a port of its own"
+    )
+
+
+async def _relay(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, stream: Channel
+) -> None:
+    """Copy bytes in both directions until the cluster or the client closes the connection."""
+
+    async def to_client() -> None:
+        with suppress(OSError):
+            while data := await reader.read(_CHUNK_BYTES):
+                stream.write(data)
+                await stream.drain()
+
+    async def to_cluster() -> None:
+        with suppress(OSError):
+            while data := await stream.read():
+                writer.write(data)
+                await writer.drain()
+
+    async with asyncio.TaskGroup() as group:
+        ways = [group.create_task(to_client()), group.create_task(to_cluster())]
+        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        for item in ways:
+            item.cancel()
