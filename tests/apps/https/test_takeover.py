@@ -9,8 +9,8 @@ from datetime import timedelta
 
 from kapy._aio.clock import Clock, loop_clock
 from kapy._aio.services import run_services
+from kapy.apps.https.authorities import CERTIFICATE_NAME, LEFT_BEHIND
 from kapy.apps.https.shared_certificate import SharedCertificate
-from kapy.apps.https.takeover import CERTIFICATE_NAME, LEFT_BEHIND
 from kapy.client.client import Client
 from kapy.kube import Document, pki
 from kapy.kube.names import SECRETS

@@ -2,8 +2,8 @@
 
 A replica that finds no CA creates one (create if absent). All replicas watch the Secret, so no
 leader election is needed. A `tls.crt` and `tls.key` in the Secret, of cert-manager or a user, are
-used as they are; those that cert-manager left behind are replaced before they expire (`takeover`).
-A deleted Secret is recreated with the same content.
+used as they are; those that cert-manager left behind are replaced before they expire
+(`taken_over`). A deleted Secret is recreated with the same content.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ from kapy.apps.https.authorities import (
     Authorities,
     ValidityPeriods,
     authorities,
+    given_pair,
     is_valid,
     leaf,
     leaf_renewal_time,
+    own_authorities,
     secret_value,
+    taken_over,
+    takeover_time,
 )
 from kapy.apps.https.certificate import NoCertificate, rejection_reason, run_in_thread
 from kapy.apps.https.read_counter import ReadCounter
-from kapy.apps.https.takeover import given_pair, own_authorities, taken_over, takeover_time
 from kapy.client.client import Client
 from kapy.client.stream import Event
 from kapy.engine.reflector import Backoff, Reflector
