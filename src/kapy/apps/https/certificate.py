@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from kapy._aio.clock import Clock
 from kapy.apiserver.serving.tls import load_certificate
@@ -25,9 +26,13 @@ from kapy.apps.https.authorities import (
     leaf_renewal_time,
     single_authority,
 )
-from kapy.apps.https.read_counter import ReadCounter
 from kapy.kube import pki
 from kapy.kube.errors import KapyError
+from kapy.kube.prometheus import counter
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
 
 VALIDITY_PERIODS: Final = ValidityPeriods(ca=timedelta(days=3650))
 POLL_SECONDS: Final = 10.0
@@ -274,3 +279,29 @@ def _load(context: ssl.SSLContext, folder: Path, pair: pki.KeyPair) -> None:
 
 def _unreadable_pair(folder: Path, error: Exception) -> NoCertificate:
     return NoCertificate(f"{folder} has no {_LEAF} and {_KEY} that belong together: {error}")
+
+
+class ReadCounter:
+    """Counts of one certificate (a `kapy.kube.prometheus.Collector`)."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.failed = 0
+
+    @contextmanager
+    def count(self) -> Iterator[None]:
+        """Count one read, and its failure, which is raised again."""
+        self.total += 1
+        try:
+            yield
+        except KapyError:
+            self.failed += 1
+            raise
+
+    def collect(self) -> Iterable[Metric]:
+        """The metric families with their current values."""
+        for name, what, count in (
+            ("certificate", "Reads of the certificate.", self.total),
+            ("certificate_errors", "Reads that found nothing to show.", self.failed),
+        ):
+            yield counter(f"certwatcher_read_{name}_total", what, [], [([], count)])

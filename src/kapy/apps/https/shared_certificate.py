@@ -37,8 +37,7 @@ from kapy.apps.https.authorities import (
     taken_over,
     takeover_time,
 )
-from kapy.apps.https.certificate import NoCertificate, rejection_reason, run_in_thread
-from kapy.apps.https.read_counter import ReadCounter
+from kapy.apps.https.certificate import NoCertificate, ReadCounter, rejection_reason, run_in_thread
 from kapy.client.client import Client
 from kapy.client.stream import Event
 from kapy.engine.reflector import Backoff, Reflector
