@@ -12,14 +12,13 @@ from kapy.api.kubeadm_control_plane import KubeadmControlPlane
 from kapy.api.machine import Bootstrap, Machine, MachineSpec
 from kapy.api.names import Label
 from kapy.apps.plan.in_place import updating_handlers
-from kapy.apps.plan.objects import Objects, name_of
 from kapy.apps.plan.outcome import Outcome, ReplacedMachine, Rollout
 from kapy.apps.plan.post_rollout_state import (
     foreign_status,
     planned_machine,
     rolled_out_control_plane,
 )
-from kapy.apps.plan.snapshot import Name
+from kapy.apps.plan.snapshot import Name, Objects, name_of
 from kapy.conditions.paused import is_paused
 from kapy.kube import Key
 from kapy.kube.meta import ObjectMeta, to_document

@@ -7,7 +7,7 @@ So it shows the replacement, and lists the extensions that could avoid it.
 from __future__ import annotations
 
 from kapy.api.extension_config import ExtensionConfig
-from kapy.apps.plan.objects import Objects
+from kapy.apps.plan.snapshot import Objects
 
 
 def updating_handlers(objects: Objects, hook: str) -> list[str]:

@@ -10,7 +10,6 @@ from kapy.api.machine import Machine
 from kapy.api.machine_deployment import MachineDeployment
 from kapy.api.machine_set import MachineSet
 from kapy.apps.plan.in_place import updating_handlers
-from kapy.apps.plan.objects import Objects, name_of
 from kapy.apps.plan.outcome import Outcome, ReplacedMachine, Rollout, machine_count
 from kapy.apps.plan.post_rollout_state import (
     PLANNED_NAME,
@@ -19,6 +18,7 @@ from kapy.apps.plan.post_rollout_state import (
     template_meta,
     without_outside_finalizers,
 )
+from kapy.apps.plan.snapshot import Objects, name_of
 from kapy.conditions.paused import is_paused
 from kapy.core.machinedeployment.forecast import MAX_STEPS, Forecast, Step, forecast
 from kapy.core.machineset.machines import deletion_order

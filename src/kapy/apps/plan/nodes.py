@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kapy.api.machine_pool import MachinePool
-from kapy.apps.plan.objects import Objects
-from kapy.apps.plan.snapshot import Snapshot
+from kapy.apps.plan.snapshot import Objects, Snapshot
 from kapy.kube import Document, Key
 from kapy.kube.names import Resource
 

@@ -8,8 +8,7 @@ from typing import Any, Final
 from kapy.api.cluster import Cluster
 from kapy.api.cluster_class import ClusterClass
 from kapy.api.names import ConditionType, Reason
-from kapy.apps.plan.objects import Objects, name_of
-from kapy.apps.plan.snapshot import Name, Snapshot
+from kapy.apps.plan.snapshot import Name, Objects, Snapshot, name_of
 from kapy.conditions.lookup import get
 from kapy.kube import Key
 from kapy.kube.model import encode

@@ -16,10 +16,9 @@ from kapy.api.machine_set import MachineSet
 from kapy.apps.plan.control_planes import foreign_control_planes, kubeadm_control_planes
 from kapy.apps.plan.machine_deployments import machine_deployments
 from kapy.apps.plan.nodes import AssumedNodes
-from kapy.apps.plan.objects import Objects, kind_of, name_of
 from kapy.apps.plan.outcome import Outcome, Rollout
 from kapy.apps.plan.post_rollout_state import without_outside_finalizers
-from kapy.apps.plan.snapshot import Snapshot
+from kapy.apps.plan.snapshot import Objects, Snapshot, kind_of, name_of
 from kapy.conditions.paused import is_paused
 from kapy.kube import Document, Key
 from kapy.kube.meta import to_document
