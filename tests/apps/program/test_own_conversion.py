@@ -14,8 +14,8 @@ from kapy.apiserver.auth.authentication import Authenticator
 from kapy.apiserver.server import Server
 from kapy.apiserver.serving import Application, listen
 from kapy.apps.components.serving import client_config
+from kapy.apps.program.endpoints import Readiness
 from kapy.apps.program.options import ProgramOptions
-from kapy.apps.program.readiness import Readiness
 from kapy.apps.provider.definitions import crds_of
 from kapy.apps.provider.program import StandaloneOptions, run_standalone
 from kapy.client.client import Client

@@ -21,9 +21,9 @@ from kapy.apps.definitions import install_definitions
 from kapy.apps.manager.programs import PROGRAMS, Connections
 from kapy.apps.manager_flags import InvalidFlag, controller_config
 from kapy.apps.program.diagnostics import Diagnostics
+from kapy.apps.program.endpoints import Readiness
 from kapy.apps.program.options import ProgramOptions, parse_options
 from kapy.apps.program.process import Process, run_process
-from kapy.apps.program.readiness import Readiness
 from kapy.client.client import Client
 from kapy.client.https import ApiTransport
 from kapy.client.kubeconfig import Kubeconfig

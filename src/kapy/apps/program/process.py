@@ -18,9 +18,16 @@ from kapy.apps.https.certificate import certificate_in
 from kapy.apps.https.serving import Application, serve
 from kapy.apps.process_tuning import tuned_process
 from kapy.apps.program.diagnostics import Diagnostics
-from kapy.apps.program.endpoints import NO_ADDRESS, Endpoints, parse_address, serve_endpoints
+from kapy.apps.program.endpoints import (
+    NO_ADDRESS,
+    Endpoints,
+    Message,
+    Readiness,
+    no_message,
+    parse_address,
+    serve_endpoints,
+)
 from kapy.apps.program.options import ProgramOptions
-from kapy.apps.program.readiness import Message, Readiness, no_message
 from kapy.apps.program.webhook_serving import Webhooks, serve_webhooks
 from kapy.client.client import Client
 from kapy.client.https import ApiTransport

@@ -12,8 +12,8 @@ from kapy.apps.https.certificate import certificate_in
 from kapy.apps.https.serving import Application, serve
 from kapy.apps.https.shared_certificate import SharedCertificate
 from kapy.apps.program.ca_injection import CAInjector
+from kapy.apps.program.endpoints import Message, no_message
 from kapy.apps.program.options import ProgramOptions
-from kapy.apps.program.readiness import Message, no_message
 from kapy.client.client import Client
 from kapy.engine.metrics import Metrics
 from kapy.engine.runtime import Runtime
