@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from kapy.api.extension_config import ClientConfig
-from kapy.apps.workers.channel import Channel
+from kapy.apps.workers.channel import HOOK, Channel
 from kapy.apps.workers.hooks import HooksOverChannel, call_hook
-from kapy.apps.workers.targets import HOOK
 from kapy.hooks.transport import Answer, NoAnswer
 from kapy.kube.http import Reply, Request
 from tests.apps.workers.in_process import connect

@@ -37,12 +37,11 @@ from kapy.apps.api_processes.configuration import (
 )
 from kapy.apps.pidfile import WorkerRecord
 from kapy.apps.start_waits import wait_with_limit
-from kapy.apps.workers.channel import Channel
+from kapy.apps.workers.channel import LOG, Channel
 from kapy.apps.workers.launching import start_connected
 from kapy.apps.workers.logs import write_log
 from kapy.apps.workers.metrics import merge_metrics
 from kapy.apps.workers.pool import FIRST_BACKOFF, MAX_BACKOFF, STABLE_AFTER
-from kapy.apps.workers.targets import LOG
 from kapy.engine.reflector import Backoff
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request

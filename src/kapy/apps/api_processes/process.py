@@ -40,10 +40,9 @@ from kapy.apps.api_processes.configuration import (
 )
 from kapy.apps.conversion import convert_documents
 from kapy.apps.process_tuning import tuned_process
-from kapy.apps.workers.channel import Channel
+from kapy.apps.workers.channel import METRICS, Channel
 from kapy.apps.workers.logs import log_over
 from kapy.apps.workers.metrics import metrics_reply
-from kapy.apps.workers.targets import METRICS
 from kapy.engine.idle_packing import pack_idle_objects
 from kapy.kube.errors import KapyError, Unreachable
 from kapy.kube.http import Reply, Request

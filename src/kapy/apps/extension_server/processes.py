@@ -29,10 +29,9 @@ from kapy._aio.services import run_services, run_together
 from kapy.apps.extension_server.process_config import FAILED, ProcessConfig, certificate_of
 from kapy.apps.https.certificate import Certificate
 from kapy.apps.https.serving import GRACE_SECONDS, Listener, Source
-from kapy.apps.workers.channel import Channel
+from kapy.apps.workers.channel import CONFIGURATION, LOG, METRICS, READY, Channel
 from kapy.apps.workers.logs import write_log
 from kapy.apps.workers.metrics import merge_metrics, metrics_reply
-from kapy.apps.workers.targets import CONFIGURATION, LOG, METRICS, READY
 from kapy.engine.reflector import Backoff
 from kapy.kube.errors import KapyError, Unreachable
 from kapy.kube.http import Reply, Request

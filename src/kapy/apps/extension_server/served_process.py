@@ -19,10 +19,9 @@ from kapy.apps.extension_server.serving import HookProtocol
 from kapy.apps.https.certificate import require_clients_of
 from kapy.apps.https.serving import serve_connections
 from kapy.apps.process_tuning import tuned_process
-from kapy.apps.workers.channel import Channel
+from kapy.apps.workers.channel import CONFIGURATION, METRICS, READY, Channel
 from kapy.apps.workers.logs import log_over
 from kapy.apps.workers.metrics import decode_families, metrics_reply
-from kapy.apps.workers.targets import CONFIGURATION, METRICS, READY
 from kapy.hooks.application import Application
 from kapy.kube.errors import KapyError, Unreachable
 from kapy.kube.http import Reply, Request

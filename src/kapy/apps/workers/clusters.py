@@ -11,8 +11,7 @@ from datetime import datetime
 
 import msgspec
 
-from kapy.apps.workers.channel import Channel
-from kapy.apps.workers.targets import DIAL, DIALED, EXPIRY, HANG_UP
+from kapy.apps.workers.channel import DIAL, DIALED, EXPIRY, HANG_UP, Channel
 from kapy.client.kubeconfig import Kubeconfig
 from kapy.client.reply import document_of
 from kapy.kube import Key

@@ -10,8 +10,7 @@ from typing import Final
 import msgspec
 
 from kapy.api.extension_config import ClientConfig
-from kapy.apps.workers.channel import Channel
-from kapy.apps.workers.targets import HOOK
+from kapy.apps.workers.channel import HOOK, Channel
 from kapy.client.reply import failure_of
 from kapy.hooks.transport import Answer, HookTransport, NoAnswer
 from kapy.kube.errors import Unreachable

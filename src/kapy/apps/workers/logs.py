@@ -7,8 +7,7 @@ import logging
 import threading
 from typing import Any
 
-from kapy.apps.workers.channel import Channel
-from kapy.apps.workers.targets import LOG
+from kapy.apps.workers.channel import LOG, Channel
 from kapy.engine.reconcile_log import fields_of
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from kapy.apps.workers.channel import Channel
-from kapy.apps.workers.targets import METRICS
+from kapy.apps.workers.channel import METRICS, Channel
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request
 

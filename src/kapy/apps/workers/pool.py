@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any, Final
 from kapy._aio.clock import Clock
 from kapy._aio.services import run_together
 from kapy.apps.pidfile import WorkerRecord
-from kapy.apps.workers.channel import Channel
+from kapy.apps.workers.channel import LOG, PROBE, PUBLISHED, READY, SERVER, Channel
 from kapy.apps.workers.configuration import LEASE, WorkerConfig, encode
 from kapy.apps.workers.launching import Launch, Launched, launch_process
 from kapy.apps.workers.logs import write_log
 from kapy.apps.workers.requests import WorkerRequests
-from kapy.apps.workers.targets import LOG, PROBE, PUBLISHED, READY, SERVER
 from kapy.client.client import Client
 from kapy.engine.leases import released_lease
 from kapy.engine.reflector import Backoff

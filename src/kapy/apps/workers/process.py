@@ -18,12 +18,7 @@ from kapy.apps.control_plane_pods import PodAccess
 from kapy.apps.extension_clients import extension_clients, services_of
 from kapy.apps.process_tuning import tuned_process
 from kapy.apps.transports import over_network, with_url_override
-from kapy.apps.workers.channel import Channel
-from kapy.apps.workers.clusters import RemoteClusters
-from kapy.apps.workers.configuration import WorkerConfig, decode, shards_of, worker_terms
-from kapy.apps.workers.logs import log_over
-from kapy.apps.workers.metrics import metrics_reply
-from kapy.apps.workers.targets import (
+from kapy.apps.workers.channel import (
     API,
     CONFIGURATION,
     METRICS,
@@ -31,7 +26,12 @@ from kapy.apps.workers.targets import (
     PUBLISHED,
     READY,
     SERVER,
+    Channel,
 )
+from kapy.apps.workers.clusters import RemoteClusters
+from kapy.apps.workers.configuration import WorkerConfig, decode, shards_of, worker_terms
+from kapy.apps.workers.logs import log_over
+from kapy.apps.workers.metrics import metrics_reply
 from kapy.client.client import Client
 from kapy.engine.idle_packing import pack_idle_objects
 from kapy.engine.leadership import Fenced, first_error

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from kapy.apps.workers.channel import API, CONFIGURATION, DIAL, DIALED, EXPIRY, HANG_UP, HOOK
 from kapy.apps.workers.clusters import DialedClusters
-from kapy.apps.workers.targets import API, CONFIGURATION, DIAL, DIALED, EXPIRY, HANG_UP, HOOK
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request, Transport
 from kapy.providers.inmemory import InMemoryClusters
