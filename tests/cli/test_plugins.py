@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kapy.cli.plugins import plugin_for
+from kapy.cli.root import plugin_for
 
 
 @pytest.fixture

@@ -1,17 +1,21 @@
-"""The root command `kapy`: dispatches to commands and prints their errors."""
+"""The root command `kapy`: dispatches to commands and prints their errors.
+
+A command NAME can also be a plugin: an executable `clusterctl-NAME` or `kapy-NAME` on the PATH. A
+name of several words is one executable with dashes; dashes within a word become underscores in the
+executable's name. Upstream: the clusterctl book, "Plugins".
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Final, TypeGuard
 
 import click
 
 from kapy import __version__
-from kapy.cli import plugins
 from kapy.cli.flags import WithHelp
 from kapy.cli.lazy import LazyGroup
 from kapy.cli.output import write_failure_code
@@ -52,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
 
     def called() -> object:
         words = _convert_help_command(arguments)
-        plugins.run_plugin(words, COMMANDS)
+        _run_plugin(words, COMMANDS)
         return ROOT.main(words, prog_name="kapy", standalone_mode=False)
 
     return exit_code(called)
@@ -143,3 +147,38 @@ def error_message(error: BaseException) -> str:
         )
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return f"unexpected {what} (KAPY_DEBUG=1 shows where; please report it)"
+
+
+_PREFIXES: Final = ("kapy", "clusterctl")
+
+
+def _run_plugin(arguments: Sequence[str], own: Container[str]) -> None:
+    """Replace this process by the plugin that the arguments name; returns if they name none.
+
+    own: names of our own commands, which plugins cannot replace.
+    """
+    if not arguments or arguments[0].startswith("-") or arguments[0] in own:
+        return
+    plugin = plugin_for(arguments)
+    if plugin is not None:
+        path, words = plugin
+        os.execv(path, [path, *arguments[words:]])
+
+
+def plugin_for(arguments: Sequence[str]) -> tuple[str, int] | None:
+    """Return the executable with the longest name that matches the first arguments, and their
+    number.
+    """
+    from shutil import which
+
+    words: list[str] = []
+    for argument in arguments:
+        if argument.startswith("-"):
+            break
+        words.append(argument.replace("-", "_"))
+    for count in range(len(words), 0, -1):
+        for prefix in _PREFIXES:
+            path = which("-".join((prefix, *words[:count])))
+            if path is not None:
+                return path, count
+    return None
