@@ -26,7 +26,7 @@ _OWN_FILES: Final = {
     "apiserver/store/schema.py": "written by the store",
     "apiserver/store/stored_object.py": "written by the store",
     "apiserver/store/table.py": "written by the store",
-    "apiserver/audit/events.py": "an item of an own answer",
+    "apiserver/audit/auditor.py": "an item of an own answer",
     "api/validation/cluster_class_variables.py": "encoded a line before",
     "topology/patches/inline.py": "encoded a line before",
     "apps/api_processes/configuration.py": "written by a process of this program",

@@ -361,7 +361,7 @@ PLANS: Final = (
     ),
     Mutation(
         "a plan leaves out the templates of removed workers",
-        "apps/plan/deletions.py",
+        "apps/plan/rollouts.py",
         "elif (stays := without_outside_finalizers(item, now)) is not None:",
         "elif (stays := None) is not None:",
         ("tests/apps/plan/test_plans.py",),

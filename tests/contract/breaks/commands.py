@@ -66,7 +66,7 @@ PROVIDERS: Final = (
     ),
     Break(
         "a predefined provider has no organisation before its name",
-        "clusterctl/config/predefined.py",
+        "clusterctl/config/providers.py",
         '"rancher-fleet": "rancher/',
         '"fleet": "rancher/',
         {
@@ -102,7 +102,7 @@ PROVIDERS: Final = (
     ),
     Break(
         "GOPROXY=off asks the proxies after it",
-        "clusterctl/repository/goproxy.py",
+        "clusterctl/repository/github.py",
         '        if text in ("off", "direct"):\n            break\n',
         "",
         {f"{_FAR}::test_goproxy_is_read_as_go_reads_it": ("clusterctl/go-proxy",)},
@@ -304,7 +304,7 @@ TEMPLATES: Final = (
     ),
     Break(
         "flags do not count",
-        "clusterctl/templates/options.py",
+        "clusterctl/templates/generate.py",
         ("    if count is not None:\n        return count\n"),
         "",
         {
@@ -315,7 +315,7 @@ TEMPLATES: Final = (
     ),
     Break(
         "the name of the cluster is not filled in",
-        "clusterctl/templates/options.py",
+        "clusterctl/templates/generate.py",
         '    variables.set("CLUSTER_NAME", options.name)\n',
         "",
         {

@@ -58,7 +58,7 @@ FILE: Final = [
     Row(
         ("components-name",),
         (161, *range(163, 170)),
-        ("clusterctl/config/predefined.py", "clusterctl/repository/folder.py"),
+        ("clusterctl/config/providers.py", "clusterctl/repository/folder.py"),
         (
             "oracle/test_clusterctl.py::test_the_samples_pass",
             "clusterctl/repository/test_folders.py::test_a_local_folder_is_a_repository",
@@ -180,7 +180,7 @@ LABELS: Final = [
     Row(
         ("label-names",),
         (213, 215),
-        ("clusterctl/provider.py", "clusterctl/config/predefined.py"),
+        ("clusterctl/provider.py", "clusterctl/config/providers.py"),
         (
             "clusterctl/config/test_settings.py::"
             "test_predefined_providers_have_the_labels_of_the_contract",

@@ -77,7 +77,7 @@ ROWS: Final = [
     _row(
         ("move", "move-paused"),
         (337,),
-        (PAUSING, "clusterctl/move/verification.py"),
+        (PAUSING, "clusterctl/move/removal.py"),
         "test_clusters_and_classes_are_paused_while_something_is_created",
         f"{AT_WORK}::test_a_controller_that_ignores_the_pause_is_reported_and_the_move_undone",
     ),

@@ -60,7 +60,7 @@ ROWS: Final = [
     Row(
         ("prefixes",),
         (49, 60),
-        ("clusterctl/config/predefined.py", PROVIDERS),
+        (PROVIDERS,),
         (
             f"{SETTINGS}::test_predefined_providers_of_other_organisations_have_their_prefix",
             f"{SETTINGS}::test_an_unknown_provider_is_reported_with_the_nearest_names",
@@ -84,13 +84,13 @@ ROWS: Final = [
     Row(
         ("go-proxy",),
         (75,),
-        (GITHUB, "clusterctl/repository/goproxy.py"),
+        (GITHUB,),
         (f"{FAR}::test_with_a_go_proxy_github_s_api_is_not_asked",),
     ),
     Row(
         ("go-proxy",),
         (75,),
-        ("clusterctl/repository/goproxy.py",),
+        (GITHUB,),
         (
             f"{FAR}::test_goproxy_is_read_as_go_reads_it",
             f"{FAR}::test_without_a_go_proxy_github_s_api_is_asked",

@@ -55,7 +55,7 @@ ROWS: Final = [
     Row(
         ("common-variables", "common-values"),
         (247, 249, 251),
-        ("clusterctl/templates/options.py", "cli/generate_cluster.py"),
+        ("clusterctl/templates/generate.py", "cli/generate_cluster.py"),
         (
             "cli/test_generate.py::test_a_cluster_is_printed",
             f"{TEMPLATES}::test_machine_counts_come_from_flags_the_environment_or_defaults",
