@@ -57,14 +57,14 @@ HEALTH_CHECKS: Final = (
     ),
     Mutation(
         "a deleted Machine is asked to be remediated",
-        "core/machinehealthcheck/marks.py",
+        "core/machinehealthcheck/remediation.py",
         "    if machine.deleting:\n        return Marks()\n",
         "",
         ("tests/core/machinehealthcheck/test_marks.py",),
     ),
     Mutation(
         "what an owner says of a remediation is overwritten",
-        "core/machinehealthcheck/marks.py",
+        "core/machinehealthcheck/remediation.py",
         "if condition is None or condition.status == TRUE:",
         "if True:",
         CHECKS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kapy.core.machinehealthcheck.marks import Marks, owner_marks
+from kapy.core.machinehealthcheck.remediation import Marks, owner_marks
 from kapy.kube import Document
 from tests.core.machinehealthcheck.test_checks import condition, machine
 

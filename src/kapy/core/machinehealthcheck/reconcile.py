@@ -23,8 +23,13 @@ from kapy.core.machinehealthcheck.checks import (
     targets,
     verdict,
 )
-from kapy.core.machinehealthcheck.external import RemediationRequests, requests_of
-from kapy.core.machinehealthcheck.marks import health_marks, mark, owner_marks
+from kapy.core.machinehealthcheck.remediation import (
+    RemediationRequests,
+    health_marks,
+    mark,
+    owner_marks,
+    requests_of,
+)
 from kapy.core.machinehealthcheck.scope import Dependencies, HealthScope
 from kapy.core.machinehealthcheck.status import count, decide, unhealthy
 from kapy.engine.cache import Informer

@@ -1,39 +1,142 @@
-"""External remediation: create a request from a template for each unhealthy Machine, and delete it
-when the Machine is healthy again.
+"""Have unhealthy Machines remediated, by their owners or by requests to external remediation.
 
-A request has its Machine's name and is owned by it (upstream's external remediation proposal).
+The conditions of a Machine tell its health, and the requested remediation. A request is created
+from a template for each unhealthy Machine, and deleted when the Machine is healthy again. It has
+its Machine's name and is owned by it (upstream's external remediation proposal).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-from kapy.api.condition import V1Beta1Condition
+from kapy.api.condition import Condition, V1Beta1Condition
+from kapy.api.machine import Machine
 from kapy.api.names import ConditionType, Reason
 from kapy.api.names_v1beta1 import V1Beta1Reason, V1Beta1Type
 from kapy.api.unhealthy_conditions import MachineHealthCheckRemediationTemplateReference
 from kapy.api.wording import LOOK_AT_LOGS
 from kapy.conditions import v1beta1
-from kapy.conditions.lookup import false, get
+from kapy.conditions.change import set_condition
+from kapy.conditions.lookup import TRUE, false, get, true
 from kapy.contract.errors import NotServed
 from kapy.contract.resolve import crd_name
 from kapy.contract.templates import SUFFIX, clone_template
-from kapy.core.machinehealthcheck.checks import Target
-from kapy.core.machinehealthcheck.marks import Marks
+from kapy.core.machinehealthcheck.checks import Healthy, Target, Undecided, Unhealthy, Verdict
 from kapy.core.machinehealthcheck.scope import HealthScope
 from kapy.engine.cache import Informer
 from kapy.engine.controller import Mapper
+from kapy.engine.draft import Draft
 from kapy.engine.failure import NotYet
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, KapyError, NotFound
 from kapy.kube.meta import owner_reference
 from kapy.kube.names import CRDS, Resource, split_api_version
 
-REMEDIATED: Final = ConditionType.EXTERNALLY_REMEDIATED
-WAITING: Final = Marks((false(REMEDIATED, Reason.WAITING_FOR_REMEDIATION),))
-NOT_CREATED: Final = Marks(
-    (false(REMEDIATED, Reason.REMEDIATION_REQUEST_CREATION_FAILED, LOOK_AT_LOGS),)
+_SUCCEEDED: Final = ConditionType.HEALTH_CHECK_SUCCEEDED
+_OWNER_REMEDIATED: Final = ConditionType.OWNER_REMEDIATED
+_EXTERNALLY_REMEDIATED: Final = ConditionType.EXTERNALLY_REMEDIATED
+
+
+class Marks(NamedTuple):
+    """Conditions to write, including those of v1beta1."""
+
+    conditions: Sequence[Condition] = ()
+    legacy: Sequence[V1Beta1Condition] = ()
+
+
+_HEALTHY: Final = Marks(
+    (true(_SUCCEEDED, Reason.HEALTH_CHECK_SUCCEEDED),),
+    (v1beta1.true(V1Beta1Type.HEALTH_CHECK_SUCCEEDED),),
+)
+
+
+def health_marks(verdict: Verdict) -> Marks:
+    """Return the health conditions; none while the health is unknown."""
+    match verdict:
+        case Undecided():
+            return Marks()
+        case Healthy():
+            return _HEALTHY
+        case Unhealthy(reason, message, legacy_reason, legacy_message):
+            legacy = v1beta1.false(
+                V1Beta1Type.HEALTH_CHECK_SUCCEEDED, legacy_reason, v1beta1.WARNING, legacy_message
+            )
+            return Marks((false(_SUCCEEDED, reason, message),), (legacy,))
+
+
+def owner_marks(machine: Machine) -> Marks:
+    """Return the request that the owner replaces the Machine. It is set once until it is fulfilled;
+    the owner reports the progress.
+    """
+    if machine.deleting:
+        return Marks()
+    conditions, legacy = list[Condition](), list[V1Beta1Condition]()
+    condition = get(machine.status.conditions, _OWNER_REMEDIATED)
+    if condition is None or condition.status == TRUE:
+        reason = Reason.WAITING_FOR_REMEDIATION
+        conditions.append(false(_OWNER_REMEDIATED, reason, "Waiting for remediation"))
+    old = v1beta1.get(_legacy_of(machine), V1Beta1Type.OWNER_REMEDIATED)
+    if old is None or old.status == TRUE:
+        reason = V1Beta1Reason.WAITING_FOR_REMEDIATION
+        legacy.append(v1beta1.false(V1Beta1Type.OWNER_REMEDIATED, reason, v1beta1.WARNING))
+    return Marks(conditions, legacy)
+
+
+async def mark(scope: HealthScope, target: Target, *marks: Marks) -> bool:
+    """Write missing conditions; return True if there were any. A deleted Machine needs none."""
+    if all(_is_marked(target.machine, element) for element in marks):
+        return False
+    draft = Draft(scope.dependencies.client, Machine, target.document)
+    for entry in marks:
+        for condition in entry.conditions:
+            set_condition(draft.object, condition, scope.now)
+        for legacy in entry.legacy:
+            v1beta1.set_condition(v1beta1.conditions_of(draft.object), legacy, scope.now)
+    try:
+        return await draft.save()
+    except NotFound:
+        return False
+
+
+def _is_marked(machine: Machine, marks: Marks) -> bool:
+    """Return whether the Machine has the conditions for its current generation."""
+    status, generation = machine.status, machine.metadata.generation or None
+    for wanted in marks.conditions:
+        condition = get(status.conditions, wanted.type)
+        if (
+            condition is None
+            or condition.observed_generation != generation
+            or not _equal(condition, wanted)
+        ):
+            return False
+    for old in marks.legacy:
+        present = v1beta1.get(_legacy_of(machine), old.type)
+        if present is None or present.severity != old.severity or not _equal(present, old):
+            return False
+    return True
+
+
+def _equal(left: Condition | V1Beta1Condition, right: Condition | V1Beta1Condition) -> bool:
+    return (
+        left.status == right.status
+        and left.reason == right.reason
+        and left.message == right.message
+    )
+
+
+def _legacy_of(machine: Machine) -> Sequence[V1Beta1Condition]:
+    """Return the v1beta1 conditions of a shared Machine, which must not be changed."""
+    deprecated = machine.status.deprecated
+    if deprecated is None or deprecated.v1beta1 is None:
+        return ()
+    return deprecated.v1beta1.conditions
+
+
+_WAITING: Final = Marks((false(_EXTERNALLY_REMEDIATED, Reason.WAITING_FOR_REMEDIATION),))
+_NOT_CREATED: Final = Marks(
+    (false(_EXTERNALLY_REMEDIATED, Reason.REMEDIATION_REQUEST_CREATION_FAILED, LOOK_AT_LOGS),)
 )
 _OUR_FAILURES: Final = (
     Reason.REMEDIATION_REQUEST_CREATION_FAILED,
@@ -75,8 +178,8 @@ class RemediationRequests:
             reason = V1Beta1Reason.EXTERNAL_REMEDIATION_REQUEST_CREATION_FAILED
             of = V1Beta1Type.EXTERNAL_REMEDIATION_REQUEST_AVAILABLE
             _report(self.scope, v1beta1.false(of, reason, v1beta1.ERROR, str(error)))
-            return NOT_CREATED, error
-        return WAITING, None
+            return _NOT_CREATED, error
+        return _WAITING, None
 
     async def delete_request(self, target: Target) -> None:
         """Delete the request for a Machine that is healthy."""
@@ -99,15 +202,17 @@ class RemediationRequests:
         assert reference is not None
         name = f"{reference.kind} {self.scope.namespace}/{reference.name}"
         message = f"Error retrieving remediation template {name}"
-        return Marks((false(REMEDIATED, Reason.REMEDIATION_TEMPLATE_NOT_FOUND, message),))
+        return Marks(
+            (false(_EXTERNALLY_REMEDIATED, Reason.REMEDIATION_TEMPLATE_NOT_FOUND, message),)
+        )
 
 
 def _filed_marks(target: Target) -> Marks:
     """Return the conditions for an existing request. Conditions that its controller set are kept,
     unless this controller was interrupted before setting any.
     """
-    condition = get(target.machine.status.conditions, REMEDIATED)
-    return WAITING if condition is None or condition.reason in _OUR_FAILURES else Marks()
+    condition = get(target.machine.status.conditions, _EXTERNALLY_REMEDIATED)
+    return _WAITING if condition is None or condition.reason in _OUR_FAILURES else Marks()
 
 
 def requests_of(scope: HealthScope) -> RemediationRequests | None:
