@@ -19,7 +19,7 @@ from kapy.engine import idle_packing
 from kapy.engine.cache import Informer
 from kapy.engine.queue import Queue
 from kapy.engine.ssa_cache import SSACache
-from kapy.engine.status_memo import StatusMemo
+from kapy.engine.status_writes import StatusMemo
 from kapy.engine.store import Index, Store
 from kapy.kube import Document
 from kapy.kube.packed_json import Packer

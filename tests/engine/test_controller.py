@@ -16,10 +16,9 @@ import pytest
 from kapy.client.client import Client
 from kapy.engine.cache import Cache
 from kapy.engine.controller import Controller, Reconcile
-from kapy.engine.failure import NotYet
 from kapy.engine.queue import INITIAL
 from kapy.engine.reconcile_log import CURRENT, ReconcileContext, fields_of, set_object
-from kapy.engine.result import DONE, Result, requeue
+from kapy.engine.result import DONE, NotYet, Result, requeue
 from kapy.kube import Key
 from kapy.kube.errors import Conflict, TooManyRequests
 from tests.engine.fake_server import WIDGETS, FakeServer, widget

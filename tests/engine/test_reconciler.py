@@ -16,7 +16,7 @@ from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
 from kapy.engine.reconciler import Phase, Reconciler
 from kapy.engine.result import DONE, Result
-from kapy.engine.status_memo import StatusInputs
+from kapy.engine.status_writes import StatusInputs
 from kapy.kube import Document, Key
 from kapy.kube.http import Request
 from kapy.kube.meta import Object

@@ -9,10 +9,10 @@ import pytest
 
 from kapy.api.machine import Machine
 from kapy.client.client import Client
-from kapy.engine import status_delay
+from kapy.engine import status_writes
 from kapy.engine.draft import Draft
 from kapy.engine.result import DONE
-from kapy.engine.status_delay import STATUS_DELAY, StatusDelay
+from kapy.engine.status_writes import STATUS_DELAY, StatusDelay
 from kapy.kube import Document, Key
 from kapy.kube.http import Reply, Request
 
@@ -182,7 +182,7 @@ def test_a_deleted_object_is_forgotten() -> None:
 
 
 def test_delayed_statuses_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(status_delay, "MAX_DELAYED", 1)
+    monkeypatch.setattr(status_writes, "MAX_DELAYED", 1)
     delay, draft = StatusDelay(), draft_of(STATUS, OTHER_WORDS)
     other = draft_of(STATUS, OTHER_WORDS, name="other")
     delay.wait(draft, NOW)

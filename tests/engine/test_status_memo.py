@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kapy.engine.status_memo import StatusInputs, StatusMemo
+from kapy.engine.status_writes import StatusInputs, StatusMemo
 from kapy.kube import Key
 
 KEY = Key("default", "a")

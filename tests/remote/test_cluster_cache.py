@@ -12,8 +12,7 @@ import pytest
 
 from kapy.engine.cache import Change
 from kapy.engine.controller import Controller
-from kapy.engine.failure import is_transient
-from kapy.engine.result import DONE, Result
+from kapy.engine.result import DONE, Result, is_transient
 from kapy.kube import Key
 from kapy.kube.errors import ServerError, Unreachable
 from kapy.kube.http import Transport

@@ -13,11 +13,10 @@ from weakref import WeakKeyDictionary
 
 from kapy.engine.cache import Change, Informer
 from kapy.engine.counters import Counters
-from kapy.engine.failure import describe_error, is_expected, is_transient, retry_after
 from kapy.engine.own_writes import OF_THIS_RECONCILE, OwnWrites
 from kapy.engine.queue import INITIAL, Queue
 from kapy.engine.reconcile_log import CURRENT, ReconcileContext
-from kapy.engine.result import Result
+from kapy.engine.result import Result, describe_error, is_expected, is_transient, retry_after
 from kapy.engine.worker_slots import TurnLimit, WorkerSlots, occupy_slot
 from kapy.kube import Document, Key
 from kapy.kube.renamed import RenamedMember, renamed_arguments

@@ -23,8 +23,7 @@ from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
 from kapy.engine.reconcile_log import set_object
 from kapy.engine.result import DONE, Result
-from kapy.engine.status_delay import NO_COUNTERS, StatusDelay
-from kapy.engine.status_memo import StatusInputs, StatusMemo
+from kapy.engine.status_writes import NO_COUNTERS, StatusDelay, StatusInputs, StatusMemo
 from kapy.kube import Key
 from kapy.kube.meta import Object
 

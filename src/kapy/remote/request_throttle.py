@@ -12,8 +12,8 @@ from random import Random
 from typing import Final
 
 from kapy.client.intercept import Interceptor
-from kapy.engine.failure import NotYet
 from kapy.engine.reflector import Backoff
+from kapy.engine.result import NotYet
 from kapy.engine.worker_slots import yield_slot as yield_slot
 from kapy.kube.errors import Unreachable
 from kapy.kube.http import Reply, Request, Transport

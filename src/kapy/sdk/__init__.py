@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from kapy.conditions import v1beta1
     from kapy.contract.failure_domains import pick_fewest
     from kapy.engine.controller import Controller
-    from kapy.engine.failure import NotYet
-    from kapy.engine.result import DONE, Result, requeue
+    from kapy.engine.result import DONE, NotYet, Result, requeue
     from kapy.engine.runtime import Runtime
     from kapy.kube import Document, Key
     from kapy.kube.meta import Object
@@ -176,8 +175,7 @@ if not TYPE_CHECKING:  # otherwise type checkers would accept every name
         "kapy.conditions": ("v1beta1",),
         "kapy.contract.failure_domains": ("pick_fewest",),
         "kapy.engine.controller": ("Controller",),
-        "kapy.engine.failure": ("NotYet",),
-        "kapy.engine.result": ("DONE", "Result", "requeue"),
+        "kapy.engine.result": ("DONE", "NotYet", "Result", "requeue"),
         "kapy.engine.runtime": ("Runtime",),
         "kapy.kube": ("Document", "Key"),
         "kapy.kube.meta": ("Object",),

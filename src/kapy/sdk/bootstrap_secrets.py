@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from kapy.api.names import Label
 from kapy.contract.ownership import is_same_owner
-from kapy.engine.failure import NotYet
+from kapy.engine.result import NotYet
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, KapyError, NotFound

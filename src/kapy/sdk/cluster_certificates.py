@@ -15,8 +15,8 @@ from typing import Final
 from kapy._aio.clock import Clock
 from kapy.client.client import Client
 from kapy.engine.cache import Informer
-from kapy.engine.failure import NotYet
 from kapy.engine.private_keys import PrivateKeyPool
+from kapy.engine.result import NotYet
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, KapyError, NotFound

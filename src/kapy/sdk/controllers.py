@@ -19,7 +19,7 @@ from kapy.engine.controller import AGGREGATE_DEBOUNCE, STATUS_DEBOUNCE, own_key
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.engine.reconciler import Phase, Reconciler
-from kapy.engine.status_delay import StatusDelay
+from kapy.engine.status_writes import StatusDelay
 from kapy.sdk.infra_machine_watches import BY_CLUSTER
 
 __all__ = [

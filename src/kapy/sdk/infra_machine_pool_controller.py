@@ -25,8 +25,7 @@ from kapy.api.names import ConditionType, Reason
 from kapy.conditions import true
 from kapy.engine.controller import Controller
 from kapy.engine.draft import Draft
-from kapy.engine.failure import NotYet
-from kapy.engine.result import DONE, Result, requeue_if
+from kapy.engine.result import DONE, NotYet, Result, requeue_if
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import read

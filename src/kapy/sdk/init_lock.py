@@ -14,7 +14,7 @@ from kapy.api.machine import Machine
 from kapy.api.names import Label
 from kapy.client.client import Client
 from kapy.engine.cache import Informer
-from kapy.engine.failure import NotYet
+from kapy.engine.result import NotYet
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, NotFound

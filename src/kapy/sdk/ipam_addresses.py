@@ -19,7 +19,7 @@ from kapy.api.ip_address import (
 )
 from kapy.api.names import Label
 from kapy.engine.draft import Draft
-from kapy.engine.failure import NotYet
+from kapy.engine.result import NotYet
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, ApiError, NotFound, ServerError

@@ -21,8 +21,7 @@ from kapy.conditions import true
 from kapy.engine.cache import Change
 from kapy.engine.controller import STATUS_DEBOUNCE, Controller, own_key
 from kapy.engine.draft import Draft
-from kapy.engine.failure import NotYet
-from kapy.engine.result import DONE, Result
+from kapy.engine.result import DONE, NotYet, Result
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import read

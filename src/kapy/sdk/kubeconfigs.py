@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from datetime import datetime
 
-from kapy.engine.failure import NotYet
+from kapy.engine.result import NotYet
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists

@@ -22,7 +22,7 @@ from kapy.api.names import Label
 from kapy.contract.external import owner_keys
 from kapy.engine.cache import Informer
 from kapy.engine.controller import STATUS_DEBOUNCE, Controller
-from kapy.engine.failure import NotYet
+from kapy.engine.result import NotYet
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, NotFound

@@ -11,7 +11,7 @@ from kapy.api.machine import Machine
 from kapy.api.machine_pool import MachinePool
 from kapy.api.names import CLUSTER_GROUP, Annotation, Label
 from kapy.engine.cache import Informer
-from kapy.engine.failure import NotYet
+from kapy.engine.result import NotYet
 from kapy.engine.runtime import Runtime
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object, ObjectMeta, OwnerReference, controller_of

@@ -24,8 +24,8 @@ from kapy.conditions import (
     v1beta1,
 )
 from kapy.engine.events import Recorder
-from kapy.engine.failure import NotYet, describe_error, is_expected, is_transient
-from kapy.engine.failure import reasons as failure_reasons
+from kapy.engine.result import NotYet, describe_error, is_expected, is_transient
+from kapy.engine.result import reasons as failure_reasons
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 

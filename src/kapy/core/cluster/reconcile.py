@@ -19,7 +19,7 @@ from kapy.core.cluster.status import has_endpoint, until_silent, update_status
 from kapy.engine.draft import Draft
 from kapy.engine.reconciler import Phase, Reconciler
 from kapy.engine.result import DONE, Result
-from kapy.engine.status_memo import StatusInputs
+from kapy.engine.status_writes import StatusInputs
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, NotFound
 from kapy.kube.meta import owner_reference, read

@@ -24,7 +24,7 @@ from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.engine.private_keys import PrivateKeyPool
-from kapy.engine.status_memo import StatusInputs
+from kapy.engine.status_writes import StatusInputs
 from kapy.kube import Document, Key
 from kapy.kube.meta import Object
 from kapy.remote.cluster_cache import ClusterCache, Health

@@ -27,9 +27,8 @@ from kapy.contract.external import External
 from kapy.contract.ownership import claim, ownership_patch
 from kapy.engine.cache import Informer
 from kapy.engine.draft import Draft
-from kapy.engine.failure import NotYet
 from kapy.engine.reconciler import Reconciler
-from kapy.engine.result import DONE, Result
+from kapy.engine.result import DONE, NotYet, Result
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.field_errors import aggregate

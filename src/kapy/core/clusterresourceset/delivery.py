@@ -36,7 +36,7 @@ from kapy.core.clusterresourceset.scope import (
     not_connected,
     not_updated,
 )
-from kapy.engine.failure import NotYet
+from kapy.engine.result import NotYet
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, KapyError, Unreachable
 from kapy.kube.meta import owner_reference

@@ -13,7 +13,7 @@ from typing import Any, Final
 from kapy.client.client import Client
 from kapy.client.kinds import Kinds, UnknownKind
 from kapy.engine.correlation import Lru
-from kapy.engine.failure import NotYet
+from kapy.engine.result import NotYet
 from kapy.kube import Document, Key
 from kapy.kube.creation_order import creation_rank
 from kapy.kube.errors import AlreadyExists, ApiError, KapyError, NotFound, Unreachable

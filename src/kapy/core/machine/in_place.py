@@ -18,8 +18,7 @@ from kapy.api.names import Annotation, Reason
 from kapy.contract.fields import View
 from kapy.contract.observed import Absent, Found, Observed, Unreadable
 from kapy.core.machine.scope import InPlaceUpdater, MachineScope, Progress
-from kapy.engine.failure import NotYet
-from kapy.engine.result import DONE, Result, requeue
+from kapy.engine.result import DONE, NotYet, Result, requeue
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.meta import to_document

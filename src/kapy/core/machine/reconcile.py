@@ -22,7 +22,7 @@ from kapy.core.machine.status import update_status
 from kapy.engine.draft import Draft
 from kapy.engine.reconciler import Reconciler
 from kapy.engine.result import DONE, Result
-from kapy.engine.status_memo import StatusInputs
+from kapy.engine.status_writes import StatusInputs
 from kapy.kube import Key
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import controller_of, owner_reference

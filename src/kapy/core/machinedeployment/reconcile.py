@@ -34,10 +34,9 @@ from kapy.core.machinedeployment.strategies import (
     proportional_scale,
 )
 from kapy.engine.draft import Draft
-from kapy.engine.failure import NotYet
 from kapy.engine.reconciler import Reconciler
-from kapy.engine.result import DONE, Result, requeue
-from kapy.engine.status_memo import StatusInputs
+from kapy.engine.result import DONE, NotYet, Result, requeue
+from kapy.engine.status_writes import StatusInputs
 from kapy.kube import Key
 from kapy.kube.meta import owner_reference
 

@@ -25,7 +25,7 @@ from kapy.contract.external import External
 from kapy.engine.draft import Draft
 from kapy.engine.events import Recorder
 from kapy.engine.ssa_cache import SSACache
-from kapy.engine.status_memo import StatusInputs
+from kapy.engine.status_writes import StatusInputs
 from kapy.kube import Document, Key
 from kapy.kube.model import encode
 from kapy.kube.selectors import selector_of

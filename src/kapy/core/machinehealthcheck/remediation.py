@@ -28,7 +28,7 @@ from kapy.core.machinehealthcheck.scope import HealthScope
 from kapy.engine.cache import Informer
 from kapy.engine.controller import Mapper
 from kapy.engine.draft import Draft
-from kapy.engine.failure import NotYet
+from kapy.engine.result import NotYet
 from kapy.kube import Document, Key
 from kapy.kube.errors import AlreadyExists, KapyError, NotFound
 from kapy.kube.meta import owner_reference

@@ -24,8 +24,7 @@ from kapy.core.machinepool.scope import MachinePoolScope, Mark
 from kapy.engine.cache import Informer
 from kapy.engine.controller import STATUS_DEBOUNCE
 from kapy.engine.draft import Draft
-from kapy.engine.failure import NotYet
-from kapy.engine.result import DONE, Result
+from kapy.engine.result import DONE, NotYet, Result
 from kapy.kube import Document
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import owner_reference

@@ -35,8 +35,7 @@ from kapy.core.machineset.preflight import run_checks
 from kapy.core.machineset.scope import Dependencies, MachineSetScope
 from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import AGGREGATE_DEBOUNCE
-from kapy.engine.failure import NotYet
-from kapy.engine.result import DONE, Result
+from kapy.engine.result import DONE, NotYet, Result
 from kapy.kube import Document, Key
 from kapy.kube.errors import REFUSED, KapyError, NotFound
 from kapy.kube.meta import owner_reference

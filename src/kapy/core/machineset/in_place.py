@@ -26,8 +26,7 @@ from kapy.core.machineset.desired import (
 from kapy.core.machineset.machines import delete_machine, deletion_order
 from kapy.core.machineset.scope import MachineSetScope
 from kapy.engine.draft import Draft
-from kapy.engine.failure import NotYet
-from kapy.engine.result import DONE, Result
+from kapy.engine.result import DONE, NotYet, Result
 from kapy.kube import Key
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import owner_reference, read

@@ -15,7 +15,7 @@ from kapy.contract.errors import ContractError
 from kapy.contract.fields import View
 from kapy.contract.observed import Absent, Found, Unreadable
 from kapy.core.machineset.scope import MachineSetScope
-from kapy.engine.failure import NotYet
+from kapy.engine.result import NotYet
 from kapy.kube.errors import KapyError
 from kapy.kube.version import InvalidVersion, Version, parse_tolerant
 

@@ -24,8 +24,7 @@ from kapy.core.machineset.desired import (
 )
 from kapy.core.machineset.machines import references
 from kapy.core.machineset.scope import CloneKey, MachineSetScope, SyncedMachine
-from kapy.engine.failure import NotYet
-from kapy.engine.result import DONE, Result
+from kapy.engine.result import DONE, NotYet, Result
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 from kapy.kube.model import encode

@@ -28,10 +28,9 @@ from kapy.core.machineset.remediation import remediate
 from kapy.core.machineset.scope import Dependencies, MachineSetScope
 from kapy.core.machineset.status import update_status, update_status_v1beta1
 from kapy.engine.draft import Draft
-from kapy.engine.failure import NotYet
 from kapy.engine.reconciler import Reconciler
-from kapy.engine.result import DONE, Result
-from kapy.engine.status_memo import StatusInputs
+from kapy.engine.result import DONE, NotYet, Result
+from kapy.engine.status_writes import StatusInputs
 from kapy.kube import Key
 from kapy.kube.errors import KapyError
 from kapy.kube.meta import owner_reference, read

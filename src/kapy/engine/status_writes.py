@@ -1,16 +1,22 @@
-"""Delay minor changes of a status, so that several of them are one write.
+"""Statuses that need not be computed or written now.
+
+Most reconciles find nothing new: they come from a resync, or from a change that does not matter.
+Statuses are pure functions of what was read, and caches return the same document until it changes.
+So statuses are memoized by their inputs, and an unchanged one is not computed again.
 
 While a cluster comes up, many reconciles only change messages and what is aggregated from others,
 or report for the first time that they wait; the next change follows within milliseconds. Nobody
-waits for these. Whatever somebody waits for (a condition's status or reason, a counter, a phase) is
-written at once, together with all that was delayed.
+waits for these. So such minor changes are delayed, and several of them are one write. Whatever
+somebody waits for (a condition's status or reason, a counter, a phase) is written at once, together
+with all that was delayed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from datetime import datetime, timedelta
-from typing import Any, Final
+from operator import is_
+from typing import Any, Final, NamedTuple
 
 from kapy.api.names import ConditionType as T
 from kapy.api.names_v1beta1 import V1Beta1Type
@@ -40,6 +46,46 @@ NO_COUNTERS: Final[Set[str]] = frozenset()
 _FIRST_REPORT: Final = frozenset(
     {"conditions", "deprecated", "observedGeneration", "phase", "lastUpdated"}
 )
+
+
+class StatusInputs(NamedTuple):
+    """The inputs from which a status is computed. objects: shared documents (or objects decoded
+    from them once), compared by identity. facts: all other inputs, compared by value.
+    """
+
+    objects: Sequence[object]
+    facts: tuple[object, ...] = ()
+
+    def equal(self, others: StatusInputs) -> bool:
+        """Return whether both inputs are the same."""
+        mine, theirs = self.objects, others.objects
+        return (
+            len(mine) == len(theirs) and self.facts == others.facts and all(map(is_, mine, theirs))
+        )
+
+
+class StatusMemo:
+    """Remembers, by object, the inputs of its stored status, if the status does not depend
+    on time.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Key, StatusInputs] = {}
+
+    def is_current(self, key: Key, inputs: StatusInputs | None) -> bool:
+        """Return whether the status would be the same. inputs: None if the status must always be
+        computed.
+        """
+        memo = self._known.get(key)
+        return memo is not None and inputs is not None and memo.equal(inputs)
+
+    def keep(self, key: Key, inputs: StatusInputs) -> None:
+        """Remember that the stored status was computed from these inputs."""
+        self._known[key] = inputs
+
+    def forget(self, key: Key) -> None:
+        """Forget a deleted object."""
+        self._known.pop(key, None)
 
 
 class StatusDelay:
