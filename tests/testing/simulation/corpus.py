@@ -131,4 +131,10 @@ CORPUS: Final = (
         "stale@infrastructure:e1",
         "a Cluster that was seen before its reference to its infrastructure did not wake it",
     ),
+    Entry(
+        "service-create",
+        2611346,
+        "backup-restored@bootstrap:w3",
+        "the simulated service kept the control plane of an object that a restore had lost",
+    ),
 )

@@ -19,7 +19,7 @@ from kapy.api.machine import Machine
 from kapy.apps.provider.definitions import crds_of
 from kapy.client.client import Client
 from kapy.engine.runtime import Runtime
-from kapy.kube import Document
+from kapy.kube import Document, Key
 from kapy.kube.meta import Object
 from kapy.kube.names import CRDS, Resource
 from kapy.providers.inmemory import InMemoryClusters
@@ -118,8 +118,10 @@ class Stacks(MachineControlPlaneProvider[MeadowStack]):
 
 
 class _Running(NamedTuple):
-    """A control plane that the service runs. until: the time when its last change is complete."""
+    """A control plane that the service runs. uid: that of its object. until: the time when its
+    last change is complete."""
 
+    uid: str
     name: str
     version: str
     until: datetime
@@ -129,14 +131,15 @@ class _Running(NamedTuple):
 class Services(ControlPlaneProvider[MeadowService]):
     """A control plane provider without Machines, backed by a simulated service. The service starts
     an API server in three seconds, and upgrades it in five. Its requests are idempotent. running:
-    the control planes by the uid of the object."""
+    the control planes by namespace and name. A new object of the same name, as after a restore
+    that lost the former one, gets a new control plane in place of the former one's."""
 
     algorithm = ALGORITHM
     provides_endpoint = False
 
     def __init__(self, cloud: InMemoryClusters) -> None:
         self._cloud = cloud
-        self.running: dict[str, _Running] = {}
+        self.running: dict[Key, _Running] = {}
 
     async def reconcile_normal(
         self, context: ControlPlaneContext[MeadowService]
@@ -155,7 +158,7 @@ class Services(ControlPlaneProvider[MeadowService]):
             )
             workload.serve(plane.name, plane.version, authority, settings)
             workload.register(plane.name)
-            plane = self.running[context.uid] = plane._replace(serves=plane.version)
+            plane = self.running[context.key] = plane._replace(serves=plane.version)
         if not plane.serves:
             return Waiting(message="the service starts it", requeue_after=plane.until - now)
         return ControlPlaneProvisioned(
@@ -166,19 +169,19 @@ class Services(ControlPlaneProvider[MeadowService]):
 
     def _ask(self, context: ControlPlaneContext[MeadowService], now: datetime) -> _Running:
         """Request a version from the service; return the state of the control plane."""
-        plane = self.running.get(context.uid)
-        if plane is None:
-            plane = _Running(context.key.name, context.version, now + START, "")
+        plane = self.running.get(context.key)
+        if plane is None or plane.uid != context.uid:
+            plane = _Running(context.uid, context.key.name, context.version, now + START, "")
         elif plane.version != context.version:
             plane = plane._replace(version=context.version, until=now + UPGRADE)
-        self.running[context.uid] = plane
+        self.running[context.key] = plane
         return plane
 
     async def reconcile_delete(
         self, context: ControlPlaneContext[MeadowService]
     ) -> Released | Waiting:
         await asyncio.sleep(REQUEST)
-        if (plane := self.running.pop(context.uid, None)) is not None:
+        if (plane := self.running.pop(context.key, None)) is not None:
             workload = self._cloud.get(context.cluster)
             if workload is not None:
                 workload.remove(plane.name)
