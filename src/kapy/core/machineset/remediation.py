@@ -2,7 +2,7 @@
 
 A MachineHealthCheck marks a Machine as unhealthy (`HealthCheckSucceeded`) and asks its owner to
 replace it (`OwnerRemediated`); this phase reports progress in the second condition. Replacing means
-deleting: `replicas` creates the missing Machine.
+deleting: `reconcile` creates the missing Machine.
 """
 
 from __future__ import annotations
