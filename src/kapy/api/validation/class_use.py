@@ -33,6 +33,10 @@ from kapy.kube.model import encode
 _PATH: Final = "spec.topology"
 _WORKERS: Final = f"{_PATH}.workers"
 
+_CLASS_WORKERS: Final = "spec.workers"
+_UNCHECKED: Final = "healthCheck cannot be deleted because it is used by Cluster(s)"
+_Used = Sequence[tuple[Cluster, Topology]]
+
 
 def class_key(cluster: Cluster) -> Key | None:
     """Return the key of the Cluster's ClusterClass; None if the Cluster has none."""
@@ -165,10 +169,6 @@ def _autoscaler_errors(
             yield autoscaled_replicas_error(cluster, part, when)
 
 
-_CLASS_WORKERS: Final = "spec.workers"
-_UNCHECKED: Final = "healthCheck cannot be deleted because it is used by Cluster(s)"
-
-
 def in_use_errors(
     old: ClusterClass, new: ClusterClass, clusters: Sequence[Cluster]
 ) -> list[FieldError]:
@@ -184,9 +184,6 @@ def in_use_errors(
         *_health_check_errors(old, new, used),
         *_used_autoscaler_errors(new, used),
     ]
-
-
-_Used = Sequence[tuple[Cluster, Topology]]
 
 
 def _used_version_errors(new: ClusterClass, used: _Used) -> Iterator[FieldError]:

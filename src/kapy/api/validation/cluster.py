@@ -19,6 +19,22 @@ from kapy.kube.digits import has_only_digits, parse_integer
 from kapy.kube.field_errors import FieldError, forbidden, invalid, required
 from kapy.kube.version import InvalidVersion, Version, compare, parse_tolerant
 
+_PATH: Final = "spec.topology"
+_WORKERS: Final = f"{_PATH}.workers"
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+NO_VERSION: Final = "version must be a valid semantic version"
+AUTOSCALER: Final = frozenset((Annotation.AUTOSCALER_MIN_SIZE, Annotation.AUTOSCALER_MAX_SIZE))
+"""An autoscaler scales the workers that have one of these annotations."""
+_VERSION: Final = "spec.topology.version"
+CLASS: Final = "spec.topology.class"
+UNCHECKED: Final = (
+    "Skipping version validation for Cluster because annotation "
+    f'"{Annotation.UNSAFE_UPDATE_VERSION}" is set.'
+)
+"""The warning for a user who changes the version without the checks."""
+_HOOK: Final = "AfterClusterUpgrade"
+_NONE: Final = Version(0, 0, 0)
+
 
 def cluster_errors(cluster: Cluster, old: Cluster | None, gates: FeatureGates) -> list[FieldError]:
     """Return the validation errors of a Cluster."""
@@ -57,14 +73,6 @@ def _is_cidr(block: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-_PATH: Final = "spec.topology"
-_WORKERS: Final = f"{_PATH}.workers"
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
-NO_VERSION: Final = "version must be a valid semantic version"
-AUTOSCALER: Final = frozenset((Annotation.AUTOSCALER_MIN_SIZE, Annotation.AUTOSCALER_MAX_SIZE))
-"""An autoscaler scales the workers that have one of these annotations."""
 
 
 def _topology_errors(cluster: Cluster, topology: Topology, gates: FeatureGates) -> list[FieldError]:
@@ -151,18 +159,6 @@ def autoscaled_replicas_error(
     return invalid(f"{_WORKERS}.machineDeployments[{part.name}].replicas", part.replicas, problem)
 
 
-VERSION: Final = "spec.topology.version"
-CLASS: Final = "spec.topology.class"
-UNCHECKED: Final = (
-    "Skipping version validation for Cluster because annotation "
-    f'"{Annotation.UNSAFE_UPDATE_VERSION}" is set.'
-)
-"""The warning for a user who changes the version without the checks."""
-
-_HOOK: Final = "AfterClusterUpgrade"
-_NONE: Final = Version(0, 0, 0)
-
-
 def new_topology_errors(cluster: Cluster) -> list[FieldError]:
     """Return an error if a Cluster without topology gets one, unless an annotation allows it."""
     if Annotation.UNSAFE_UPDATE_CLASS_NAME in cluster.metadata.annotations:
@@ -182,10 +178,10 @@ def version_change_errors(
     errors = []
     after, before = _parse_version(new.version), _parse_version(old.version)
     if after is _NONE:
-        errors.append(invalid(VERSION, new.version, NO_VERSION))
+        errors.append(invalid(_VERSION, new.version, NO_VERSION))
     if before is _NONE:
         problem = "old version must be a valid semantic version"
-        errors.append(invalid(VERSION, old.version, problem))
+        errors.append(invalid(_VERSION, old.version, problem))
     annotations = cluster.metadata.annotations
     if Annotation.UNSAFE_UPDATE_VERSION in annotations or str(after) == str(before):
         return errors
@@ -201,7 +197,7 @@ def version_change_errors(
         problem = f"version cannot be changed: {all_}"
     else:
         return errors
-    return [*errors, invalid(VERSION, new.version, problem)]
+    return [*errors, invalid(_VERSION, new.version, problem)]
 
 
 def _is_two_minors_on(before: Version, after: Version) -> bool:

@@ -46,6 +46,8 @@ _ACTION: Final = 50_000
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _VARIABLE_NAME: Final = re.compile(r"[^.\[]+")
 
+_ENABLED: Final = "selector is enabled but"
+
 
 def patch_errors(new: ClusterClass, gates: FeatureGates) -> Iterator[FieldError]:
     """Return the errors of `spec.patches`."""
@@ -173,9 +175,6 @@ def _template_errors(template: str, name: str, where: str) -> Iterator[FieldErro
         yield invalid(where, template, f"template can not be parsed: {error}")
     except cost.TooCostly:
         yield forbidden(where, "the templates of this class have too many actions together")
-
-
-_ENABLED: Final = "selector is enabled but"
 
 
 def _selector_errors(selector: PatchSelector, new: ClusterClass, path: str) -> Iterator[FieldError]:

@@ -1,4 +1,4 @@
-"""KubeadmControlPlane and its template.
+"""Validation of KubeadmControlPlanes, their changes, and their templates.
 
 Some fields of a KubeadmControlPlane may change after its creation. The rest would have to change in
 a running control plane, or in all of its machines at once.
@@ -106,29 +106,9 @@ _COREDNS_VERSIONS: Final = """
 """
 """Every release of CoreDNS whose configuration is known, oldest first."""
 
-
-def forbidden_changes(old: KubeadmControlPlane, new: KubeadmControlPlane) -> list[FieldError]:
-    """Return an error for each changed field that is immutable."""
-    changed = _disallowed_paths("", difference(to_document(old), to_document(new)))
-    return [forbidden(path, "cannot be modified") for path in sorted(changed)]
-
-
-def _disallowed_paths(path: str, patch: Document) -> Iterator[str]:
-    for name, value in patch.items():
-        here = f"{path}.{name}" if path else name
-        if here in _ALLOWED:
-            continue
-        if isinstance(value, dict):
-            yield from _disallowed_paths(here, value)
-        else:
-            yield here
-
-
-CA_CERTIFICATE_DAYS: Final = 3650
+_CA_CERTIFICATE_DAYS: Final = 3650
 """The default validity of certificate authorities in days."""
-
 _NOT_IN_TAGS: Final = re.compile(r"[^-a-zA-Z0-9_.]")
-
 _DNS_TAG: Final = f"{_CONFIG}.clusterConfiguration.dns.imageTag"
 
 
@@ -140,7 +120,7 @@ def control_plane_errors(
     cluster = spec.kubeadm_config_spec.cluster_configuration
     errors = list(_spec_errors(spec, gates))
     if old is not None:
-        errors += forbidden_changes(old, kcp)
+        errors += _forbidden_changes(old, kcp)
         errors += _version_change_errors(old.spec.version, spec.version)
     before = old.spec.kubeadm_config_spec.cluster_configuration if old is not None else None
     errors += _cluster_errors(cluster, before, f"{_CONFIG}.clusterConfiguration")
@@ -221,6 +201,23 @@ def _replica_errors(replicas: int | None, *, stacked: bool) -> Iterator[FieldErr
         yield forbidden("spec.replicas", "cannot be an even number when etcd is stacked")
 
 
+def _forbidden_changes(old: KubeadmControlPlane, new: KubeadmControlPlane) -> list[FieldError]:
+    """Return an error for each changed field that is immutable."""
+    changed = _disallowed_paths("", difference(to_document(old), to_document(new)))
+    return [forbidden(path, "cannot be modified") for path in sorted(changed)]
+
+
+def _disallowed_paths(path: str, patch: Document) -> Iterator[str]:
+    for name, value in patch.items():
+        here = f"{path}.{name}" if path else name
+        if here in _ALLOWED:
+            continue
+        if isinstance(value, dict):
+            yield from _disallowed_paths(here, value)
+        else:
+            yield here
+
+
 def _rollout_errors(
     rollout: KubeadmControlPlaneRolloutSpec,
     cluster: ClusterConfiguration,
@@ -253,11 +250,11 @@ def _validity_errors(
     if not days:
         return
     of_ca = cluster.ca_certificate_validity_period_days
-    if days > (of_ca or CA_CERTIFICATE_DAYS):
+    if days > (of_ca or _CA_CERTIFICATE_DAYS):
         limit = (
             f"caCertificateValidityPeriodDays ({of_ca})"
             if of_ca
-            else f"the default value of caCertificateValidityPeriodDays ({CA_CERTIFICATE_DAYS})"
+            else f"the default value of caCertificateValidityPeriodDays ({_CA_CERTIFICATE_DAYS})"
         )
         where = f"{path}.kubeadmConfigSpec.clusterConfiguration.certificateValidityPeriodDays"
         yield invalid(where, days, f"must be less than or equal to {limit}")

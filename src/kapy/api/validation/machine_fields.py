@@ -1,4 +1,4 @@
-"""Fields that Machines and groups of Machines share: version, taints, and steps of a rollout."""
+"""Validation of fields that Machines and worker groups share: version, taints, rollout steps."""
 
 from __future__ import annotations
 
@@ -13,6 +13,15 @@ from kapy.api.names import Label
 from kapy.kube.field_errors import FieldError, forbidden, invalid
 from kapy.kube.qualified_names import qualified_name_errors
 from kapy.kube.version import InvalidVersion, parse
+
+TAINTS_CLOSED: Final = (
+    "taints are not allowed to be set when the feature gate MachineTaintPropagation is disabled"
+)
+_OWN_TAINTS: Final = frozenset(
+    {"node.cluster.x-k8s.io/uninitialized", "node.cluster.x-k8s.io/outdated-revision"}
+)
+_OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 
 
 def version_errors(
@@ -30,15 +39,6 @@ def version_errors(
     except InvalidVersion:
         errors.append(invalid(path, version, problem))
     return errors
-
-
-TAINTS_CLOSED: Final = (
-    "taints are not allowed to be set when the feature gate MachineTaintPropagation is disabled"
-)
-_OWN_TAINTS: Final = frozenset(
-    {"node.cluster.x-k8s.io/uninitialized", "node.cluster.x-k8s.io/outdated-revision"}
-)
-_OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 
 
 def taint_errors(
@@ -83,9 +83,6 @@ def _reservation(key: str) -> str:
     if key == "node-role.kubernetes.io/master":
         return "taint is deprecated since 1.24 and should not be used anymore"
     return ""
-
-
-_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 
 
 def rolling_update_errors(

@@ -1,4 +1,4 @@
-"""Labels, annotations, names, templates of names, and selectors of labels."""
+"""Validation of labels, annotations, names, naming templates, and label selectors."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ from kapy.kube.qualified_names import (
 )
 from kapy.kube.selectors import InvalidSelector, LabelSelector, selector_of
 
-LARGEST_ANNOTATIONS: Final = 256 * 1024
+_LARGEST_ANNOTATIONS: Final = 256 * 1024
 """The maximum total size of all annotations of one object in bytes."""
-
 
 _EXAMPLE: Final = "abcde"
 
@@ -44,8 +43,8 @@ def metadata_errors(
     for key, value in sorted(annotations.items()):
         errors += [invalid(where, key, problem) for problem in qualified_name_errors(key.lower())]
         size += len(key.encode()) + len(value.encode())
-    if size > LARGEST_ANNOTATIONS:
-        problem = f"may not be more than {LARGEST_ANNOTATIONS} bytes"
+    if size > _LARGEST_ANNOTATIONS:
+        problem = f"may not be more than {_LARGEST_ANNOTATIONS} bytes"
         errors.append(FieldError("FieldValueTooLong", where, problem))
     return errors
 
