@@ -29,7 +29,7 @@ from kapy.kube.http import (
     Transport,
 )
 from kapy.kube.names import Resource
-from kapy.kube.patch.merge_patch import three_way
+from kapy.kube.patch.merge_patch import three_way, without_nulls
 from kapy.kube.patch.strategic_three_way import strategic_three_way
 
 
@@ -149,7 +149,7 @@ async def apply(
     try:
         live = await client.get(resource, key)
     except NotFound:
-        body = _without_nulls(_with_last_applied(document))
+        body = without_nulls(_with_last_applied(document))
         await send("POST", resource.path(key.namespace), body, manager, "application/json")
         return
     applier = None if options.manager else server_side_manager(live)
@@ -255,9 +255,3 @@ def _with_scope(document: Document, resource: Resource) -> Document:
 def _key(document: Document, resource: Resource) -> Key:
     key = Key.of(document)
     return key if resource.namespaced else Key("", key.name)
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value

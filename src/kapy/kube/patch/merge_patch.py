@@ -13,6 +13,8 @@ from kapy.kube import Document
 
 _encode = Encoder(order="sorted").encode
 
+_Object = Mapping[str, Any]
+
 
 def apply(target: Any, patch: Any) -> Any:
     """Return `target` with `patch` applied; `target` itself if nothing changes.
@@ -102,10 +104,7 @@ def _is_equal_inside(left: Any, right: Any) -> bool:
     return all(map(is_equal_json, left, right))
 
 
-Object = Mapping[str, Any]
-
-
-def three_way(original: Object, modified: Object, current: Object) -> Document:
+def three_way(original: _Object, modified: _Object, current: _Object) -> Document:
     """Return the patch from `current` to `modified` that also removes what only `original` has.
 
     original: the last applied object. modified: the object to apply. Lists are replaced as a whole;
@@ -114,12 +113,12 @@ def three_way(original: Object, modified: Object, current: Object) -> Document:
     return _merge(_removals(original, modified), _additions(current, modified))
 
 
-def _additions(current: Object, modified: Object) -> Document:
+def _additions(current: _Object, modified: _Object) -> Document:
     """Return new and changed fields. Nulls and objects of nulls add nothing."""
     patch: Document = {}
     for name, value in modified.items():
         before = current.get(name)
-        if name in current and _is_equal(before, value):
+        if name in current and is_equal_json(before, value):
             continue
         if isinstance(value, dict) and value:
             inner = _additions(before if isinstance(before, dict) else {}, value)
@@ -128,11 +127,11 @@ def _additions(current: Object, modified: Object) -> Document:
         elif isinstance(value, dict) and isinstance(before, dict):
             continue  # an empty object does not change an existing one
         elif value is not None:
-            patch[name] = _without_nulls(value)
+            patch[name] = without_nulls(value)
     return patch
 
 
-def _removals(original: Object, modified: Object) -> Document:
+def _removals(original: _Object, modified: _Object) -> Document:
     """Return null for every field that is no longer set."""
     patch: Document = {}
     for name, value in modified.items():
@@ -147,13 +146,6 @@ def _removals(original: Object, modified: Object) -> Document:
     return patch | {name: None for name in original if name not in modified}
 
 
-def _without_nulls(value: Any) -> Any:
-    """Return a value without null fields; nulls in lists are kept."""
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
-
-
 def _merge(removals: Document, additions: Document) -> Document:
     patch = dict(removals)
     for name, value in additions.items():
@@ -163,14 +155,3 @@ def _merge(removals: Document, additions: Document) -> Document:
         else:
             patch[name] = value
     return patch
-
-
-def _is_equal(left: Any, right: Any) -> bool:
-    """Compare two JSON values; true does not equal 1."""
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(_is_equal(left[key], right[key]) for key in left)
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(_is_equal, left, right))
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    return bool(left == right)
