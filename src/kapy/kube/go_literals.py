@@ -11,6 +11,12 @@ _MIN_INTEGER: Final = -(1 << 63)
 _MAX_INTEGER: Final = (1 << 63) - 1
 _EXACT: Final = 1 << 53
 
+_LARGEST_FIXED: Final = 1e21
+_MIN_EXPONENT: Final = -4
+_LIMIT: Final = 6
+"""The exponents of ten between which a number is printed without an exponent."""
+_ESCAPES: Final = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
+
 
 def map_numbers(value: Any, number: Callable[[float], float]) -> Any:
     """Return a value with a function applied to each of its numbers."""
@@ -57,15 +63,6 @@ def _as_double(value: float) -> float:
     if isinstance(value, int):
         return value if abs(value) <= _EXACT else to_double(value)
     return int(value) if value.is_integer() and abs(value) <= _EXACT else value
-
-
-_LARGEST_FIXED: Final = 1e21
-
-
-_MIN_EXPONENT: Final = -4
-_LIMIT: Final = 6
-"""The exponents of ten between which a number is printed without an exponent."""
-_ESCAPES: Final = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
 
 
 def float_text(value: float) -> str:

@@ -1,5 +1,5 @@
-"""The change from client-side to server-side apply: the last-applied annotation, and the fields of
-client-side applies, as in kubectl.
+"""Migration from client-side to server-side apply, as in kubectl: the last-applied annotation, and
+the fields of client-side applies.
 
 kubectl's server-side apply may take over a field without force if the last client-side apply set it
 and nobody has changed it since. The annotation is kept up to date, so that the user can go back to
@@ -29,6 +29,8 @@ ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
 """Where kubectl keeps what a client-side apply asked for."""
 
 _LIMIT: Final = 256 * 1024
+
+_PATH: Final = ("f:metadata", "f:annotations", f"f:{ANNOTATION}")
 
 
 def unchanged_fields(root: MapType, live: Document) -> Fields:
@@ -67,9 +69,6 @@ def refresh_annotation(result: Document, applied: Document) -> Document:
 
 def _annotations(document: Document) -> dict[str, str]:
     return (document.get("metadata") or {}).get("annotations") or {}
-
-
-_PATH: Final = ("f:metadata", "f:annotations", f"f:{ANNOTATION}")
 
 
 def owns_annotation(fields: Fields) -> bool:

@@ -1,5 +1,6 @@
-"""Entries of `metadata.managedFields`: who owns what, since when, through which endpoint; and the
-write that changes them.
+"""Entries of `metadata.managedFields`, and the write that changes them.
+
+An entry records the manager, its fields, the time, and the subresource of the write.
 """
 
 from __future__ import annotations
@@ -12,6 +13,11 @@ from msgspec import Struct
 
 from kapy.kube import Document
 from kapy.kube.apply.fields import Fields, InvalidFields, decode, union
+
+_MAX_UPDATERS: Final = 10
+"""How many entries of updates one object keeps; the oldest become one."""
+_ANCIENT_MANAGER: Final = "ancient-changes"
+_TEXTS: Final = ("manager", "apiVersion", "time", "subresource")
 
 
 class Write(Struct):
@@ -34,11 +40,6 @@ class Write(Struct):
         version = "" if applies else self.api_version
         return Identity(self.manager, applies, self.subresource, version)
 
-
-MAX_UPDATERS: Final = 10
-"""How many entries of updates one object keeps; the oldest become one."""
-
-_ANCIENT_MANAGER: Final = "ancient-changes"
 
 # Identities and entries are made for each write: as Structs in C, several times as fast as
 # dataclasses.
@@ -109,9 +110,6 @@ def identity(entry: Document) -> Identity:
     )
 
 
-_TEXTS: Final = ("manager", "apiVersion", "time", "subresource")
-
-
 def parse_entries(entries: Any) -> Managers | None:
     """Parse the managedFields that a client sent; return None if they are invalid."""
     managers: Managers = {}
@@ -165,7 +163,7 @@ def _entry(identity: Identity, owned: ManagedEntry) -> Document:
 def cap(managers: Managers) -> None:
     """Merge the oldest update entries of a version until the number is within the limit."""
     updaters = [manager for manager in managers if not manager.applies]
-    surplus = len(updaters) - MAX_UPDATERS
+    surplus = len(updaters) - _MAX_UPDATERS
     if surplus <= 0:
         return
     updaters.sort(key=lambda value: (managers[value].time or "", value.order()))

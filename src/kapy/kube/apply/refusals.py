@@ -15,6 +15,9 @@ from kapy.kube.errors import ApiError, BadRequest, Conflict
 from kapy.kube.field_errors import limit_messages
 from kapy.kube.names import split_api_version
 
+_FIELD: Final = re.compile(r"Go struct field \S+ of type (\S+)")
+_FRACTION: Final = re.compile(r"unmarshal number \S*[.eE]\S* into .* of type int")
+
 
 def check_applied(types: Types, applied: Document) -> None:
     """Check that a configuration has no managedFields and fits the types. Raises BadRequest,
@@ -36,10 +39,6 @@ def conversion_error(applied: Document, problem: str) -> ApplyFailed:
     kind = _object_text(applied).partition("; ")[2]
     result = f"to proper version: unable to convert unstructured object to {kind}: {text}"
     return apply_failed(f"failed to convert new object ({_object_text(applied)}) {result}")
-
-
-_FIELD: Final = re.compile(r"Go struct field \S+ of type (\S+)")
-_FRACTION: Final = re.compile(r"unmarshal number \S*[.eE]\S* into .* of type int")
 
 
 def check_live(types: Types, live: Document) -> None:

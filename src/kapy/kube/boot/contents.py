@@ -14,6 +14,19 @@ from urllib.parse import unquote_to_bytes
 from kapy.kube import Document
 from kapy.kube.boot.steps import BadBootData
 
+MAX_DATA: Final = 4 << 20
+"""The most bytes of boot data that are read."""
+MAX_CONTENTS: Final = 16 << 20
+"""The most bytes that all files of one machine's boot data may have together."""
+MAX_STEPS: Final = 10_000
+_GZIP: Final = 16 + zlib.MAX_WBITS
+_MEBIBYTE: Final = 1 << 20
+_WHITE_SPACE: Final = re.compile(r"\s+")
+_GZIP_NAMES: Final = ("gz", "gzip")
+_BASE64_NAMES: Final = ("b64", "base64")
+_BOTH_NAMES: Final = ("gz+base64", "gzip+base64", "gz+b64", "gzip+b64")
+_DATA: Final = "data:"
+
 
 def text_field(parent: Document, field: str, entry: str) -> str:
     """Return a string field, "" if it is absent. Raises BadBootData. entry: the location of the
@@ -33,23 +46,6 @@ def flag_field(parent: Document, field: str, entry: str) -> bool:
     if value is not None and not isinstance(value, bool):
         raise BadBootData(f"{entry}: {field} must be true or false")
     return bool(value)
-
-
-MAX_DATA: Final = 4 << 20
-"""The most bytes of boot data that are read."""
-
-MAX_CONTENTS: Final = 16 << 20
-"""The most bytes that all files of one machine's boot data may have together."""
-
-MAX_STEPS: Final = 10_000
-
-_GZIP: Final = 16 + zlib.MAX_WBITS
-_MEBIBYTE: Final = 1 << 20
-_WHITE_SPACE: Final = re.compile(r"\s+")
-_GZIP_NAMES: Final = ("gz", "gzip")
-_BASE64_NAMES: Final = ("b64", "base64")
-_BOTH_NAMES: Final = ("gz+base64", "gzip+base64", "gz+b64", "gzip+b64")
-_DATA: Final = "data:"
 
 
 def text_of(data: bytes, format_name: str) -> str:

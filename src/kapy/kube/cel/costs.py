@@ -47,6 +47,11 @@ _WALKS: Final = frozenset(
     )
 )
 
+Charge: TypeAlias = Callable[..., int]
+_MAX_NODES: Final = 100_000
+_AUTHORIZATION: Final = 350_000
+"""The cost of asking an authorizer: an expression can pay for two questions."""
+
 
 def _times(size: int, factor: float) -> int:
     return size if size >= UNBOUNDED else ceil(size * factor)
@@ -122,13 +127,6 @@ def call_size(name: str, terms: Sequence[Term]) -> int | None:
     if name == "replace" and len(bounds) > 2:
         return bound_cost(bounds[0] * max(1, bounds[2]))
     return bound_cost(sum(bounds))
-
-
-Charge: TypeAlias = Callable[..., int]
-
-_MAX_NODES: Final = 100_000
-_AUTHORIZATION: Final = 350_000
-"""The cost of asking an authorizer: an expression can pay for two questions."""
 
 
 def traversal(value: Any) -> int:

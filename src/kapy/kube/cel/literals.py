@@ -1,4 +1,4 @@
-"""Compiles literals, variables, the names of types, lists and maps: `[a, ?b]`, `{k: v}`."""
+"""Compiles literals, names of variables and types, lists (`[a, ?b]`), and maps (`{k: v}`)."""
 
 from __future__ import annotations
 

@@ -17,6 +17,12 @@ from kapy.kube.digits import parse_integer
 
 _INDEX: Final = re.compile(r"[+-]?[0-9]{1,18}")
 
+LONG_LIST: Final = 16_384
+"""Items of a list that is kept in parts."""
+_PART: Final = 4096
+_encode = Encoder().encode
+_decode = Decoder().decode
+
 
 class CannotApply(Exception):
     """An operation cannot be applied at this path."""
@@ -44,15 +50,6 @@ def index(token: str, length: int) -> int:
     if not -length <= at < length:
         raise CannotApply
     return at % length
-
-
-LONG_LIST: Final = 16_384
-"""Items of a list that is kept in parts."""
-
-_PART: Final = 4096
-
-_encode = Encoder().encode
-_decode = Decoder().decode
 
 
 class ChunkedList:

@@ -1,6 +1,4 @@
-"""The string formats that kube-apiserver knows (`k8s.io/kube-openapi` strfmt), and the patterns of
-schemas.
-"""
+"""Validation of strings by the `format` (`k8s.io/kube-openapi` strfmt) or `pattern` of a schema."""
 
 from __future__ import annotations
 

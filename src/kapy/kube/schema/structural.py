@@ -1,4 +1,4 @@
-"""A compiled structural schema, of an object or of one field."""
+"""Compiled structural schemas, of an object or of one field: pruning, defaults, and validation."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ _NOT_CHECKED: Final = (
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation"
 )
+
+_FIELD: Final = "value"
 
 
 class Structural:
@@ -143,7 +145,7 @@ class Structural:
             with allowance():
                 return self._validate(new, old, warnings, other_errors)
         except TooCostly as error:
-            return [too_costly(error)]
+            return [_too_costly(error)]
 
     def _validate(
         self,
@@ -186,7 +188,7 @@ class Structural:
         return [] if before else result
 
 
-def too_costly(error: TooCostly) -> FieldError:
+def _too_costly(error: TooCostly) -> FieldError:
     """Return the error that the validation of a value would take too long."""
     return FieldError("FieldValueInvalid", "<nil>", f"it cannot be checked: {error}", NO_VALUE)
 
@@ -198,9 +200,6 @@ def _embeds(schema: Any) -> bool:
             _embeds(value) for value in schema.values() if isinstance(value, (dict, list))
         )
     return isinstance(schema, list) and any(map(_embeds, schema))
-
-
-_FIELD: Final = "value"
 
 
 class FieldSchema:
@@ -242,7 +241,7 @@ class FieldSchema:
             with allowance():
                 validate_changed(self._node, value, ABSENT, "", errors)
         except TooCostly as error:
-            errors = [too_costly(error)]
+            errors = [_too_costly(error)]
         return [
             replace(field_error, field=_below(path, field_error.field)) for field_error in errors
         ]

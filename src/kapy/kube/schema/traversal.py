@@ -1,5 +1,5 @@
-"""Walking through a JSON schema document of a CustomResourceDefinition, and paths to the fields of
-it (`.spec.foo`, `.spec['a.b']`).
+"""Traversal of the JSON schemas of CustomResourceDefinitions, and look-up of the field that a path
+names (`.spec.foo`, `.spec['a.b']`).
 """
 
 from __future__ import annotations
