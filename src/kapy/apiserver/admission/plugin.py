@@ -29,7 +29,7 @@ class Compute(Protocol):
     def __call__(self, work: Callable[[], Result], /) -> Awaitable[Result]: ...
 
 
-async def compute_inline(work: Callable[[], Result], /) -> Result:
+async def _compute_inline(work: Callable[[], Result], /) -> Result:
     """Run the computation in the event loop."""
     return work()
 
@@ -54,7 +54,7 @@ class Review(Struct):  # every write creates two; a Struct is created in C
     dry_run: bool
     options: Callable[[], Document]
     warnings: list[str] = field(default_factory=list)
-    compute: Compute = compute_inline
+    compute: Compute = _compute_inline
     large: bool = False
 
 

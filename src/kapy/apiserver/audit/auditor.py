@@ -46,6 +46,9 @@ _AUDIT_ID_LIMIT: Final = 64
 _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
 
+_AGENT_LIMIT: Final = 1024
+_STATUS: Final = ("metadata", "status", "message", "reason", "details", "code")
+
 
 class AuditedRequest:
     """One request that is audited."""
@@ -238,10 +241,6 @@ def _body_of(request: Request) -> Any:
         return body.decode_yaml(raw) if media.endswith("yaml") else body.decode_json(raw)
     except (body.InvalidJson, KapyError, ValueError):
         return None
-
-
-_AGENT_LIMIT: Final = 1024
-_STATUS: Final = ("metadata", "status", "message", "reason", "details", "code")
 
 
 def _new_event(attributes: Attributes, request: Request, arrival: Arrival, level: str) -> Document:

@@ -24,15 +24,23 @@ from kapy.kube import Document
 from kapy.kube.errors import ApiError, NotFound
 from kapy.kube.http import Request, User
 
-NAMESPACES = "namespaces"
+NAMESPACES: Final = "namespaces"
 _CONTROLLER = User(
     "system:serviceaccount:kube-system:namespace-controller",
     ("system:serviceaccounts", "system:masters", "system:authenticated"),
 )
 
-
-SYSTEM = ("default", "kube-node-lease", "kube-public", "kube-system")
+SYSTEM: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 """The namespaces that always exist."""
+_ACCOUNTS: Final = "serviceaccounts"
+_CONFIG_MAPS: Final = "configmaps"
+_DEFAULT: Final = "default"
+_ROOT_CA: Final = "kube-root-ca.crt"
+_ABOUT: Final = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal "
+    "endpoints such as the internal service IP or kubernetes.default.svc. No other usage is "
+    "guaranteed across distributions of Kubernetes clusters."
+)
 
 
 def ensure_system_namespaces(server: ServerContext) -> None:
@@ -215,16 +223,6 @@ def _conditions(
     ]
 
 
-_NAMESPACES, _ACCOUNTS, _CONFIG_MAPS = "namespaces", "serviceaccounts", "configmaps"
-_DEFAULT: Final = "default"
-_ROOT_CA: Final = "kube-root-ca.crt"
-_ABOUT: Final = (
-    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal "
-    "endpoints such as the internal service IP or kubernetes.default.svc. No other usage is "
-    "guaranteed across distributions of Kubernetes clusters."
-)
-
-
 class NamespaceDefaults:
     """Create these objects in all namespaces of a server for its lifetime.
 
@@ -236,25 +234,25 @@ class NamespaceDefaults:
         self._authority = authority
         self._watched = {_ACCOUNTS: _DEFAULT, **({_CONFIG_MAPS: _ROOT_CA} if authority else {})}
         server.store.listeners.append(self._on_write)
-        for space in list(server.store.table(_NAMESPACES).content("").values()):
+        for space in list(server.store.table(NAMESPACES).content("").values()):
             self._complete(space["metadata"]["name"])
 
     def _on_write(self, event: WriteEvent) -> None:
-        if event.table == _NAMESPACES:
+        if event.table == NAMESPACES:
             if event.change == "ADDED":
                 self._complete(event.name)
         elif self._watched.get(event.table) == event.name:
             self._complete(event.namespace)
 
     def _complete(self, namespace: str) -> None:
-        space = self._server.store.table(_NAMESPACES).latest("", namespace)
+        space = self._server.store.table(NAMESPACES).latest("", namespace)
         if space is None or space["metadata"].get("deletionTimestamp"):
             return
         self._ensure(
-            _ACCOUNTS, namespace, {"kind": "ServiceAccount", "metadata": _new_object(_DEFAULT)}
+            _ACCOUNTS, namespace, {"kind": "ServiceAccount", "metadata": {"name": _DEFAULT}}
         )
         if self._authority:
-            meta = {**_new_object(_ROOT_CA), "annotations": {"kubernetes.io/description": _ABOUT}}
+            meta = {"name": _ROOT_CA, "annotations": {"kubernetes.io/description": _ABOUT}}
             bundle = {"kind": "ConfigMap", "metadata": meta, "data": {"ca.crt": self._authority}}
             self._ensure(_CONFIG_MAPS, namespace, bundle)
 
@@ -267,7 +265,3 @@ class NamespaceDefaults:
             create_object(self._server, kind, namespace, {"apiVersion": "v1", **wanted})
         elif result.get("data") != wanted.get("data"):
             update_object(self._server, kind, result, {**result, "data": wanted["data"]})
-
-
-def _new_object(name: str) -> Document:
-    return {"name": name}

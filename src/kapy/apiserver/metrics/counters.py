@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from kapy.apiserver.store.watch_cache import WriteEvent
 
 
-SLI_BUCKETS: Final = (
+_SLI_BUCKETS: Final = (
     *(0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0),
     *(15.0, 20.0, 30.0, 45.0, 60.0),
 )
-DURATION_BUCKETS: Final = (0.005, 0.025, *SLI_BUCKETS)
-RESPONSE_BUCKETS: Final = tuple(10.0**power for power in range(3, 10))
-EVENT_BUCKETS: Final = tuple(1024.0 * 2**power for power in range(8))
+_DURATION_BUCKETS: Final = (0.005, 0.025, *_SLI_BUCKETS)
+_RESPONSE_BUCKETS: Final = tuple(10.0**power for power in range(3, 10))
+_EVENT_BUCKETS: Final = tuple(1024.0 * 2**power for power in range(8))
 
 _APPLY: Final = "application/apply-patch+"
 _VERBS: Final = {"create": "POST", "update": "PUT", "deletecollection": "DELETE"}
@@ -61,7 +61,7 @@ class RequestCounters:
 
     def __init__(self) -> None:
         self.codes: dict[int, int] = {}
-        self.durations = Histogram(DURATION_BUCKETS)
+        self.durations = Histogram(_DURATION_BUCKETS)
         self.waits: tuple[Histogram, Histogram] | None = None
         self.sizes: Histogram | None = None
         self.open = 0
@@ -77,7 +77,7 @@ class RequestCounters:
         """Count a request that waited for webhooks for some of the seconds."""
         self.codes[status] = self.codes.get(status, 0) + 1
         if self.waits is None:
-            self.waits = Histogram(DURATION_BUCKETS), Histogram(SLI_BUCKETS)
+            self.waits = Histogram(_DURATION_BUCKETS), Histogram(_SLI_BUCKETS)
         whole, own = self.waits
         whole.observe(seconds)
         own.observe(seconds - webhooks)
@@ -90,7 +90,7 @@ class RequestCounters:
     def count_response_size(self, size: int) -> None:
         """Record the size of a response."""
         if self.sizes is None:
-            self.sizes = Histogram(RESPONSE_BUCKETS)
+            self.sizes = Histogram(_RESPONSE_BUCKETS)
         self.sizes.observe(size)
 
     def all_durations(self) -> Histogram:
@@ -99,9 +99,9 @@ class RequestCounters:
 
     def own_durations(self) -> Histogram:
         """Return the durations of requests excluding webhook time."""
-        histogram = Histogram(SLI_BUCKETS)
+        histogram = Histogram(_SLI_BUCKETS)
         histogram.sum = self.durations.sum
-        finer = len(DURATION_BUCKETS) - len(SLI_BUCKETS) + 1
+        finer = len(_DURATION_BUCKETS) - len(_SLI_BUCKETS) + 1
         histogram.counts = [sum(self.durations.counts[:finer]), *self.durations.counts[finer:]]
         return _sum(histogram, self.waits[1]) if self.waits else histogram
 
@@ -120,7 +120,7 @@ class WatchEventCounters:
 
     def __init__(self) -> None:
         self.count = 0
-        self.sizes = Histogram(EVENT_BUCKETS)
+        self.sizes = Histogram(_EVENT_BUCKETS)
 
     def count_event(self, size: int) -> None:
         """Count a watch event. size: the size of its JSON in bytes."""
@@ -179,7 +179,7 @@ class ServerMetrics:
                 return counters
         resource = kind.resource
         dry_run = "All" if "dryRun" in request.query else ""
-        scope = scope_of(verb, route.namespace, route.name)
+        scope = _scope_of(verb, route.namespace, route.name)
         key = (verb, dry_run, resource.api_version, resource.plural, route.subresource, scope)
         tally = self._new_counters(key)
         if plain:
@@ -213,7 +213,7 @@ class ServerMetrics:
         ]
 
 
-def scope_of(verb: str, namespace: str, name: str) -> str:
+def _scope_of(verb: str, namespace: str, name: str) -> str:
     """Return the scope of a resource request: `resource`, `namespace` or `cluster`."""
     if name or verb == "create":
         return "resource"

@@ -36,6 +36,12 @@ _SLOT: Final = 512
 
 _FLUSHED: Final = 1
 
+_log = logging.getLogger(__name__)
+_REMEDY: Final = (
+    "Restore a backup (`kapy restore --force`), put the missing file back, or go on with what is "
+    "there: `kapy up --accept-data-loss`"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -129,14 +135,6 @@ class MarkFile:
     def close(self) -> None:
         """Close the mark file."""
         os.close(self._handle)
-
-
-_log = logging.getLogger(__name__)
-
-_REMEDY: Final = (
-    "Restore a backup (`kapy restore --force`), put the missing file back, or go on with what is "
-    "there: `kapy up --accept-data-loss`"
-)
 
 
 def boot_number(boot: str) -> int:

@@ -28,6 +28,13 @@ from kapy.apiserver.store.watch_cache import WatchCache, WriteEvent
 
 _SIZE: Final = 8
 
+_encode = msgspec.json.Encoder().encode
+_pack = msgspec.msgpack.Encoder().encode
+BATCH: Final = 256 * 1024
+"""The bytes of JSON after which rows of the content are sent, and other tasks run."""
+Send = Callable[[int, bytes], None]
+"""Sends a message, given its kind (`ReplicaMessage`) and its content."""
+
 
 class SharedRevision:
     """A revision in shared memory. handle: the file descriptor that another process maps."""
@@ -66,16 +73,6 @@ class SharedRevision:
         self._cell.release()
         self._memory.close()
         os.close(self.handle)
-
-
-_encode = msgspec.json.Encoder().encode
-_pack = msgspec.msgpack.Encoder().encode
-
-BATCH: Final = 256 * 1024
-"""The bytes of JSON after which rows of the content are sent, and other tasks run."""
-
-Send = Callable[[int, bytes], None]
-"""Sends a message, given its kind (`ReplicaMessage`) and its content."""
 
 
 class ReplicaMessage:

@@ -31,6 +31,8 @@ from kapy.kube.http import Reply
 
 _NAME_ATTEMPTS = 8
 
+_LEFT_OUT = ("labels", "annotations", "finalizers", "ownerReferences")
+
 
 async def create(server: ServerContext, context: RequestContext) -> Reply:
     """Handle the verb create: store a new object and return the response."""
@@ -147,7 +149,7 @@ async def insert(
             await _check_free(
                 server, context, document
             )  # no await follows, so no request can interfere
-        stored = await store_object(server, table, stored)
+        stored = await _store_object(server, table, stored)
         if context.was_defaulted:
             server.undefaulted.add(table.name, stored)
     elif version:
@@ -182,9 +184,6 @@ def _requested_name(context: RequestContext, document: Document) -> str:
     return context.name or document["metadata"].get("name", "")
 
 
-_LEFT_OUT = ("labels", "annotations", "finalizers", "ownerReferences")
-
-
 def restore_empty_metadata(document: Document, original: Document) -> Document:
     """Return an applied object with its empty metadata fields restored, as admission must see
     them.
@@ -205,7 +204,7 @@ def prune_custom(context: RequestContext, document: Document) -> Document:
         raise StorageFailure(message, status=failure_status(message)) from None
 
 
-async def store_object(server: ServerContext, table: Table, document: Document) -> Document:
+async def _store_object(server: ServerContext, table: Table, document: Document) -> Document:
     """Store an object and wait until the write is durable."""
     meta = document["metadata"]
     result = server.store.put(

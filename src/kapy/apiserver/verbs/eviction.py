@@ -1,4 +1,6 @@
-"""The subresource `eviction`: a pod deletion that a PodDisruptionBudget may refuse."""
+"""The subresource `eviction`: a pod deletion that a PodDisruptionBudget may refuse; and the budgets
+that select a pod, with their condition DisruptionAllowed.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +37,9 @@ _EVICTED: Final[Document] = {
     "message": "Eviction API: evicting",
 }
 _PATIENCE: Final = 10  # seconds to wait, sent to the client while the budget's status is outdated
+
+BUDGETS: Final = "poddisruptionbudgets.policy"
+_CONDITION: Final = "DisruptionAllowed"
 
 
 async def evict(server: ServerContext, context: RequestContext) -> Reply:
@@ -201,10 +206,6 @@ def _too_many_disruptions(why: str, retry_after: int | None = None) -> ApiError:
     if retry_after:
         details["retryAfterSeconds"] = retry_after
     return TooManyRequests(_BLOCKED, details=details, retry_after=retry_after)
-
-
-BUDGETS: Final = "poddisruptionbudgets.policy"
-_CONDITION: Final = "DisruptionAllowed"
 
 
 def matching_budgets(

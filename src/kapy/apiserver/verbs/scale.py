@@ -50,15 +50,10 @@ from kapy.kube.patch import json_patch, merge_patch
 _STRUCT = "autoscaling.v1.Scale"
 
 
-def scale_of_request(context: RequestContext, document: Document) -> Document:
-    """Return the Scale of an object. Raises StorageFailure if the object has no replicas."""
-    return scale_of(context.kind, document)
-
-
 async def get(server: ServerContext, context: RequestContext) -> Reply:
-    """Return the Scale of an object."""
+    """Return the Scale of an object. Raises StorageFailure if the object has no replicas."""
     document = await to_requested_version(server, context, get_stored(server, context))
-    return _reply(server, context, scale_of_request(context, document))
+    return _reply(server, context, scale_of(context.kind, document))
 
 
 def _reply(
@@ -170,7 +165,7 @@ async def _apply(
 
     reply = await write_change(server, context, change, dry_run=dry_run, applied=True)
     document: Any = reply.body
-    return _reply(server, context, scale_of_request(context, document), reply.status)
+    return _reply(server, context, scale_of(context.kind, document), reply.status)
 
 
 async def _write_change(
@@ -192,7 +187,7 @@ async def _write_change(
 
     reply = await write_change(server, context, set_replicas, dry_run=dry_run, applied=True)
     document: Any = reply.body
-    return _reply(server, context, scale_of_request(context, document), reply.status)
+    return _reply(server, context, scale_of(context.kind, document), reply.status)
 
 
 def _replicas_paths(server: ServerContext, context: RequestContext) -> dict[str, str]:
@@ -228,7 +223,7 @@ def _lenient_scale(context: RequestContext, live: Document) -> Document:
     paths = context.kind.scale or BUILT_IN_PATHS
     if get_path(live, paths["specReplicasPath"], int) is None:
         live = set_path(live, paths["specReplicasPath"], 0)
-    return scale_of_request(context, live)
+    return scale_of(context.kind, live)
 
 
 def _check(context: RequestContext, live: Document, replicas: int) -> None:

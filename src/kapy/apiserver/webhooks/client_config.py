@@ -23,7 +23,11 @@ Services: TypeAlias = (
 that returns None for an unknown Service.
 """
 
-HTTPS_PORT = 443
+_HTTPS_PORT: Final = 443
+
+_SLICES: Final = "endpointslices.discovery.k8s.io"
+_OWNER: Final = "kubernetes.io/service-name"
+_MIRRORED: Final = ("ClusterIP", "LoadBalancer", "NodePort")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class ClientConfig:
     url: str
     namespace: str = ""
     service: str = ""
-    port: int = HTTPS_PORT
+    port: int = _HTTPS_PORT
     path: str = ""
     authority: str = ""
 
@@ -54,7 +58,7 @@ class ClientConfig:
             "",
             service["namespace"],
             service["name"],
-            service.get("port") or HTTPS_PORT,
+            service.get("port") or _HTTPS_PORT,
             path if path.startswith("/") or not path else f"/{path}",
             authority,
         )
@@ -81,11 +85,6 @@ class ClientConfig:
         else:
             base = services.get(key) or services.get((self.namespace, self.service, 0))
         return f"{base.rstrip('/')}{self.path}" if base else ""
-
-
-_SLICES: Final = "endpointslices.discovery.k8s.io"
-_OWNER: Final = "kubernetes.io/service-name"
-_MIRRORED: Final = ("ClusterIP", "LoadBalancer", "NodePort")
 
 
 class ServiceUnresolved(KapyError):

@@ -22,7 +22,10 @@ Role = Literal["mutating", "validating"]
 
 _log = logging.getLogger(__name__)
 
-DEFAULT_SECONDS = 10
+_DEFAULT_SECONDS = 10
+
+_EVERY = "*"
+_EXEMPT_GROUP = "admissionregistration.k8s.io"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +83,7 @@ def _parse_webhook(value: Document, role: Role) -> Webhook:
         conditions=_conditions(value),
         ignores_failures=value.get("failurePolicy") == "Ignore",
         equivalent=value.get("matchPolicy", "Equivalent") == "Equivalent",
-        seconds=value.get("timeoutSeconds") or DEFAULT_SECONDS,
+        seconds=value.get("timeoutSeconds") or _DEFAULT_SECONDS,
         dry_runs=value.get("sideEffects") in ("None", "NoneOnDryRun"),
         again=value.get("reinvocationPolicy") == "IfNeeded",
         review_version=first_supported(value.get("admissionReviewVersions") or ()),
@@ -95,10 +98,6 @@ def _conditions(hook: Document) -> tuple[Condition, ...]:
     return tuple(
         Condition.compile(condition["expression"]) for condition in hook["matchConditions"]
     )
-
-
-_EVERY = "*"
-_EXEMPT_GROUP = "admissionregistration.k8s.io"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,8 @@ from kapy.kube.schema.embedded import embedded_errors, embedded_metadata
 from kapy.kube.schema.node import Node, compile_schema
 from kapy.kube.schema.pruning import Pruning
 from kapy.kube.schema.rule_walk import RuleWalk
-from kapy.kube.schema.rules import ABSENT, RuleChecker, Rules
+from kapy.kube.schema.rules import ABSENT, RuleChecker
 from kapy.kube.schema.validation import counterparts, duplicates, validate_changed
-
-__all__ = ["FieldSchema", "RuleChecker", "Rules", "Structural"]
 
 _META: Final = ("apiVersion", "kind", "metadata")
 _BLOCKING: Final = frozenset(

@@ -18,6 +18,16 @@ from kapy.kube.go_literals import go_quoted
 
 ANY: Final = "*"
 
+_SHOWN: Final = (
+    ("APIGroups", "apiGroups"),
+    ("Resources", "resources"),
+    ("NonResourceURLs", "nonResourceURLs"),
+    ("ResourceNames", "resourceNames"),
+    ("Verbs", "verbs"),
+)
+MOST_COMBINATIONS: Final = 10_000
+"""The most combinations of API group, resource and name (or paths) in one check."""
+
 
 def allows(rule: Document, wanted: Attributes) -> bool:
     """Report whether a rule allows a request."""
@@ -25,7 +35,7 @@ def allows(rule: Document, wanted: Attributes) -> bool:
         return False
     if wanted.path is not None:
         path = wanted.path
-        return any(path_covers(item, path) for item in rule.get("nonResourceURLs") or ())
+        return any(_path_covers(item, path) for item in rule.get("nonResourceURLs") or ())
     names = rule.get("resourceNames")
     return (
         _has(rule, "apiGroups", wanted.group)
@@ -51,20 +61,11 @@ def _allows_resource(rule: Document, wanted: Attributes) -> bool:
     )
 
 
-def path_covers(pattern: str, path: str) -> bool:
+def _path_covers(pattern: str, path: str) -> bool:
     """Report whether a nonResourceURL pattern covers a path or another pattern."""
     if pattern in (ANY, path):
         return True
     return pattern.endswith(ANY) and path.startswith(pattern.rstrip(ANY))
-
-
-_SHOWN: Final = (
-    ("APIGroups", "apiGroups"),
-    ("Resources", "resources"),
-    ("NonResourceURLs", "nonResourceURLs"),
-    ("ResourceNames", "resourceNames"),
-    ("Verbs", "verbs"),
-)
 
 
 def format_rule(rule: Document) -> str:
@@ -76,10 +77,6 @@ def format_rule(rule: Document) -> str:
 def quote_list(words: Iterable[str]) -> str:
     """Return words as Go's `%q` prints a list: `["a" "b"]`."""
     return "[" + " ".join(go_quoted(word) for word in words) + "]"
-
-
-MOST_COMBINATIONS: Final = 10_000
-"""The most combinations of API group, resource and name (or paths) in one check."""
 
 
 class TooManyCombinations(Exception):
@@ -185,7 +182,7 @@ def _uncovered_paths(have: list[_OwnedRule], rule: Document) -> Iterator[Documen
         held = [
             owned_rule
             for owned_rule in have
-            if any(path_covers(item, path) for item in owned_rule.paths)
+            if any(_path_covers(item, path) for item in owned_rule.paths)
         ]
         for verb in _uncovered_verbs(held, rule):
             yield {"nonResourceURLs": [path], "verbs": [verb]}

@@ -24,6 +24,11 @@ _SERVICE: Final = "kubernetes.io/service-name"
 _SLICES_MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"
 _SLICES_MANAGER: Final = "endpointslice-controller.k8s.io"
 
+_ENDPOINTS: Final = "endpoints"
+_ENDPOINTS_MANAGED_BY: Final = "endpoints.kubernetes.io/managed-by"
+_ENDPOINTS_MANAGER: Final = "endpoint-controller"
+_HEADLESS: Final = "service.kubernetes.io/headless"
+
 _Port = tuple[str, str, int]
 """Name, protocol and number."""
 
@@ -148,24 +153,18 @@ def _port_mapping(pod: Document) -> Mapping[str, int]:
     }
 
 
-_TABLE: Final = "endpoints"
-_ENDPOINTS_MANAGED_BY: Final = "endpoints.kubernetes.io/managed-by"
-_ENDPOINTS_MANAGER: Final = "endpoint-controller"
-_HEADLESS: Final = "service.kubernetes.io/headless"
-
-
 def write_endpoints(here: Workloads) -> None:
     """Write the Endpoints of all Services according to their Pods; delete those without a Service.
 
     Endpoints of Services without a selector are managed by users and stay unchanged.
     """
-    there = {Key.of(item): item for item in here.all(_TABLE)}
+    there = {Key.of(item): item for item in here.all(_ENDPOINTS)}
     for service in here.all("services"):
         if _has_endpoints(service):
             _write_endpoints(here, service, there.pop(Key.of(service), None))
     for value in there.values():
         if (value["metadata"].get("labels") or {}).get(_ENDPOINTS_MANAGED_BY) == _ENDPOINTS_MANAGER:
-            here.delete(_TABLE, value)
+            here.delete(_ENDPOINTS, value)
 
 
 def _write_endpoints(here: Workloads, service: Document, value: Document | None) -> None:
@@ -182,11 +181,11 @@ def _write_endpoints(here: Workloads, service: Document, value: Document | None)
     if value is None:
         metadata = {"name": name, "labels": labels}
         here.create_unowned(
-            _TABLE, service["metadata"]["namespace"], {"metadata": metadata, "subsets": subsets}
+            _ENDPOINTS, service["metadata"]["namespace"], {"metadata": metadata, "subsets": subsets}
         )
     elif "deletionTimestamp" not in value["metadata"]:
         metadata = {**value["metadata"], "labels": labels}
-        here.write(_TABLE, value, metadata=metadata, subsets=subsets)
+        here.write(_ENDPOINTS, value, metadata=metadata, subsets=subsets)
 
 
 def _subset(ports: tuple[_Port, ...], endpoints: list[Document]) -> Document:

@@ -30,6 +30,11 @@ _SCOPES: Final = ["Cluster", "Namespace"]
 _LONGEST_CONTROLLER: Final = 250
 _PATH: Final = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 
+_SYSTEM: Final = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+_PREFIX: Final = "system-"
+_HIGHEST: Final = 1_000_000_000
+_POLICIES: Final = ("PreemptLowerPriority", "Never")
+
 
 def ingress_class_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
     """Yield the errors of an IngressClass."""
@@ -131,12 +136,6 @@ def revision_errors(document: Document, old: Document | None) -> Iterator[FieldE
         yield required("data", "data is mandatory")
     elif not isinstance(data, dict):
         yield required("data", "data must be a valid JSON object")
-
-
-_SYSTEM: Final = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
-_PREFIX: Final = "system-"
-_HIGHEST: Final = 1_000_000_000
-_POLICIES: Final = ("PreemptLowerPriority", "Never")
 
 
 def priority_class_errors(document: Document, old: Document | None) -> Iterator[FieldError]:

@@ -31,6 +31,36 @@ _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 _NO_POD: Final = "a null labelSelector results in matching no pod"
 
+_HINTS: Final = "service.kubernetes.io/topology-aware-hints"
+_MODE: Final = "service.kubernetes.io/topology-mode"
+_IGNORED: Final = {
+    "loadBalancerIP": "spec.loadBalancerIP",
+    "externalIPs": "spec.externalIPs",
+    "sessionAffinity": "spec.SessionAffinity",
+}
+
+
+def pod_warnings(spec: Document, path: str) -> Iterator[str]:
+    """Yield the warnings about a pod spec."""
+    yield from _node_term_warnings(spec, path)
+    yield from _duplicates(spec, path, "hostAliases", "ip")
+    yield from _duplicates(spec, path, "imagePullSecrets", "name")
+    for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
+        if not secret.get("name"):
+            yield f'{path}.imagePullSecrets[{index}].name: invalid empty name ""'
+    containers = list(_containers(spec, path))
+    for container, where in containers:
+        yield from _fractions(container, where)
+        yield from _variables(container, where)
+    yield from _ports(containers)
+    yield from _port_names(containers)
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        yield (
+            f"{path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and "
+            "will be treated as 1"
+        )
+    yield from _neighbour_warnings(spec, path)
+
 
 def _node_term_warnings(spec: Document, path: str) -> Iterator[str]:
     """Yield the warnings about the node selector, the node affinity and the topology of a pod's
@@ -80,28 +110,6 @@ def _neighbour_warnings(spec: Document, path: str) -> Iterator[str]:
         for index, item in enumerate(affinity.get(_PREFERRED) or ()):
             if (item.get("podAffinityTerm") or {}).get("labelSelector") is None:
                 yield f"{where}.{_PREFERRED}[{index}].podAffinityTerm.labelSelector: {_NO_POD}"
-
-
-def pod_warnings(spec: Document, path: str) -> Iterator[str]:
-    """Yield the warnings about a pod spec."""
-    yield from _node_term_warnings(spec, path)
-    yield from _duplicates(spec, path, "hostAliases", "ip")
-    yield from _duplicates(spec, path, "imagePullSecrets", "name")
-    for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
-        if not secret.get("name"):
-            yield f'{path}.imagePullSecrets[{index}].name: invalid empty name ""'
-    containers = list(_containers(spec, path))
-    for container, where in containers:
-        yield from _fractions(container, where)
-        yield from _variables(container, where)
-    yield from _ports(containers)
-    yield from _port_names(containers)
-    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
-        yield (
-            f"{path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and "
-            "will be treated as 1"
-        )
-    yield from _neighbour_warnings(spec, path)
 
 
 def _duplicates(spec: Document, path: str, field: str, key: str) -> Iterator[str]:
@@ -187,15 +195,6 @@ def _port_names(containers: list[tuple[Document, str]]) -> Iterator[str]:
                 )
             elif name:
                 places[name] = where
-
-
-_HINTS: Final = "service.kubernetes.io/topology-aware-hints"
-_MODE: Final = "service.kubernetes.io/topology-mode"
-_IGNORED: Final = {
-    "loadBalancerIP": "spec.loadBalancerIP",
-    "externalIPs": "spec.externalIPs",
-    "sessionAffinity": "spec.SessionAffinity",
-}
 
 
 def service_warnings(service: Document) -> Iterator[str]:

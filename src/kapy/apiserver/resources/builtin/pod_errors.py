@@ -43,6 +43,10 @@ _NAMES: Final[dict[str, Callable[[str], list[str]]]] = {
 _MOST_SECONDS: Final = 2**31 - 1
 _NOT_FOR_INIT: Final = "may not be set for init containers without restartPolicy=Always"
 
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_OPERATORS: Final = ("Equal", "Exists")
+_COMPARISONS: Final = ("Lt", "Gt")
+
 
 def pod_errors(spec: Document, path: str) -> Iterator[FieldError]:
     """Yield the errors of a pod's spec."""
@@ -151,11 +155,6 @@ def _init_containers(spec: Document, path: str, volumes: set[str]) -> Iterator[F
         for field in ("lifecycle", *PROBES):
             if container.get(field) is not None:
                 yield forbidden(f"{where}.{field}", _NOT_FOR_INIT)
-
-
-_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_OPERATORS: Final = ("Equal", "Exists")
-_COMPARISONS: Final = ("Lt", "Gt")
 
 
 def toleration_errors(tolerations: Sequence[Document], path: str) -> Iterator[FieldError]:

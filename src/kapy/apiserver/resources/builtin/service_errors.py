@@ -41,6 +41,10 @@ _DISTRIBUTIONS: Final = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _LONGEST_AFFINITY: Final = 86400
 _ONLY_BALANCED: Final = "may only be used when `type` is 'LoadBalancer'"
 
+_FAMILIES: Final = ["IPv4", "IPv6"]
+_FAMILY_POLICIES: Final = ["PreferDualStack", "RequireDualStack", "SingleStack"]
+_PATH: Final = "spec.clusterIPs"
+
 
 def service_errors(document: Document, old: Document | None) -> Iterator[FieldError]:
     """Yield the errors of a Service or, with `old`, of its update."""
@@ -50,9 +54,9 @@ def service_errors(document: Document, old: Document | None) -> Iterator[FieldEr
         yield from wrong  # errors of the allocation come first
         return
     yield from _address_change_errors(spec, before)
-    if not ports and not is_headless(spec) and kind != "ExternalName":
+    if not ports and not _is_headless(spec) and kind != "ExternalName":
         yield required("spec.ports")
-    if kind in ("LoadBalancer", "NodePort") and is_headless(spec):
+    if kind in ("LoadBalancer", "NodePort") and _is_headless(spec):
         text = f"may not be set to 'None' for {kind} services"
         yield invalid("spec.clusterIPs[0]", "None", text)
     if kind == "ExternalName":
@@ -73,7 +77,7 @@ def service_errors(document: Document, old: Document | None) -> Iterator[FieldEr
     yield from _traffic_errors(spec, kind)
 
 
-def is_headless(spec: Document) -> bool:
+def _is_headless(spec: Document) -> bool:
     """Report whether a Service is headless."""
     return bool(spec.get("clusterIPs") == ["None"] or spec.get("clusterIP") == "None")
 
@@ -218,11 +222,6 @@ def is_externally_accessible(spec: Document) -> bool:
     kind = spec.get("type")
     outside = kind == "ClusterIP" and bool(spec.get("externalIPs"))
     return kind in ("LoadBalancer", "NodePort") or outside
-
-
-_FAMILIES: Final = ["IPv4", "IPv6"]
-_FAMILY_POLICIES: Final = ["PreferDualStack", "RequireDualStack", "SingleStack"]
-_PATH: Final = "spec.clusterIPs"
 
 
 def cluster_address_errors(spec: Document, before: Document) -> Iterator[FieldError]:
