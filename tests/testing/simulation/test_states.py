@@ -86,9 +86,9 @@ def test_a_state_has_the_control_planes_that_a_service_runs() -> None:
         context: Any = SimpleNamespace(uid="1", version=version, key=Key("default", "meadow"))
         plane = services._ask(context, now)
         states.add(tuple(services.lines()))
-        services.running["1"] = plane._replace(until=now)
+        services.running[context.key] = plane._replace(until=now)
         states.add(tuple(services.lines()))
-        services.running["1"] = plane._replace(until=now, serves=version)
+        services.running[context.key] = plane._replace(until=now, serves=version)
         states.add(tuple(services.lines()))
     assert len(states) == 7
 
