@@ -1,5 +1,6 @@
-"""The state of one container, its entry in the status of its Pod, and its restarts with a kubelet's
-back-off.
+"""The state of one container, its entry in the status of its Pod, and the back-off of its restarts.
+
+Restart policies and pauses are those of a kubelet.
 """
 
 from __future__ import annotations
@@ -12,6 +13,13 @@ from typing import Final, Literal
 from kapy.api.times import stamp
 from kapy.kube import Document
 from kapy.node_agent.runtime import Exit, Running
+
+Policy = Literal["Always", "OnFailure", "Never"]
+_FIRST_PAUSE: Final = 10.0
+_MAX_PAUSE: Final = 300.0
+"""Seconds between two starts, at first and at last."""
+_RESET_AFTER: Final = 600.0
+"""Seconds of a run after which a container is well: the next pause is short again."""
 
 
 @dataclass(slots=True)
@@ -124,15 +132,6 @@ class ContainerState:
         if self.last_identity:
             result["containerID"] = self.last_identity
         return result
-
-
-Policy = Literal["Always", "OnFailure", "Never"]
-
-_FIRST_PAUSE: Final = 10.0
-_MAX_PAUSE: Final = 300.0
-"""Seconds between two starts, at first and at last."""
-_RESET_AFTER: Final = 600.0
-"""Seconds of a run after which a container is well: the next pause is short again."""
 
 
 def restarts(policy: Policy, code: int) -> bool:

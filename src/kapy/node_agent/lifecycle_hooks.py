@@ -1,6 +1,7 @@
-"""The hooks of a container after its start and before its end, a command, an HTTP request or a
-pause; and its end as its Pod specifies: the preStop hook, then the signal, both within the grace
-period.
+"""Lifecycle hooks of a container: postStart, and preStop as the first part of a stop.
+
+A hook is a command, an HTTP request, or a pause. A stop runs the preStop hook and then sends the
+signal, both within the grace period of the Pod.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from kapy.kube import Document
 from kapy.node_agent.probes import Probe
 from kapy.node_agent.runtime import Running, StartFailed
 
+_log = logging.getLogger(__name__)
 _LONGEST: Final = 86_400.0
 """Seconds that a postStart hook may take. Kubelets have no limit."""
 _REQUEST_SECONDS: Final = 30
+MIN_SECONDS: Final = 2.0
+"""The least time after a hook until the container is killed, as a kubelet gives it."""
 
 
 async def run_post_start(container: Document, running: Running) -> str:
@@ -46,12 +50,6 @@ async def _run_hook(container: Document, hook: Document, running: Running, secon
         outcome = await Probe(container, request).run(running)
         return "" if outcome.well else outcome.message
     return ""
-
-
-_log = logging.getLogger(__name__)
-
-MIN_SECONDS: Final = 2.0
-"""The least time after a hook until the container is killed, as a kubelet gives it."""
 
 
 async def stop_container(container: Document, running: Running, seconds: float) -> None:

@@ -26,6 +26,12 @@ from kapy.node_agent.runtime import ContainerConfig, Runtime
 from kapy.node_agent.sources import MissingSource, Sources, environment_of, expand
 from kapy.node_agent.volumes import Volumes
 
+_ACCOUNTS: Final = Resource("", "v1", "serviceaccounts", "ServiceAccount")
+_LIFE: Final = 3607
+"""Seconds of a token for the API server, as kubelets ask for them."""
+_USED: Final = 0.8
+"""The part of a token's life after which it is replaced."""
+
 
 class PodInputs:
     """The volumes, tokens and other inputs of a Pod. pod: the last known state of the Pod. address:
@@ -151,13 +157,6 @@ def _write_private(folder: PodFolder, content: bytes) -> None:
     with os.fdopen(handle, "wb") as file:
         file.write(content)
     fresh.replace(path)
-
-
-_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
-_LIFE = 3607
-"""Seconds of a token for the API server, as kubelets ask for them."""
-_USED = 0.8
-"""The part of a token's life after which it is replaced."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
-"""Sources of a Pod's environment and volumes, Secrets, ConfigMaps and its own fields; and the
-environment variables of a container: `envFrom`, then `env`, with references expanded.
+"""Environment variables of a container, and the sources of a Pod's environment and volumes.
 
-Pure: a `Sources` looks objects up in the agent's cache. `expand` replaces references, `$(NAME)`, as
-Kubernetes does it: `$$` is a dollar sign; a reference to a variable that is not known stays as it
-is written.
+Sources are Secrets, ConfigMaps, and the Pod's own fields and resources. `Sources` looks them up in
+the agent's cache. Environment variables come from `envFrom` and then from `env`. `expand` replaces
+references, `$(NAME)`, as Kubernetes does: `$$` is a dollar sign, and a reference to an unknown
+variable stays unchanged. Pure.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ _RESOURCE: Final = re.compile(
     r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.+)", re.DOTALL
 )
 _LARGEST: Final = Decimal(2**63 - 1)
-ALLOCATABLE: Final = {"cpu": "1", "memory": "1Gi", "ephemeral-storage": "1Gi"}
+_ALLOCATABLE: Final = {"cpu": "1", "memory": "1Gi", "ephemeral-storage": "1Gi"}
 """The limit of a resource for a container without one, if the Node does not have a capacity."""
+
+_REFERENCE: Final = re.compile(r"\$(?:\$|\(([^()]*)\))")
 
 
 class MissingSource(KapyError):
@@ -101,8 +103,8 @@ class Sources:
             raise MissingSource(f"the resource {name} is not one that a container can refer to")
         resources = container.get("resources") or {}
         value = _amount((resources.get(match[1]) or {}).get(match[2]) or "0")
-        if not value and match[1] == "limits" and has_default and match[2] in ALLOCATABLE:
-            value = _amount(self.allocatable.get(match[2], ALLOCATABLE[match[2]]))
+        if not value and match[1] == "limits" and has_default and match[2] in _ALLOCATABLE:
+            value = _amount(self.allocatable.get(match[2], _ALLOCATABLE[match[2]]))
         divisor = _amount(reference.get("divisor") or "1") or Decimal(1)
         whole = (value / divisor).to_integral_value(rounding=ROUND_CEILING)
         return str(int(min(whole, _LARGEST)))
@@ -147,9 +149,6 @@ def _addresses(status: Mapping[str, Any], field: str) -> str:
 def _lines(values: Mapping[str, str] | None) -> str:
     lines = (f"{key}={go_quoted(str(value))}" for key, value in sorted((values or {}).items()))
     return "\n".join(lines)
-
-
-_REFERENCE: Final = re.compile(r"\$(?:\$|\(([^()]*)\))")
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:

@@ -24,6 +24,14 @@ RETRY_SECONDS: Final = 2.0
 STOPPED: Final = "PlaneStopped"
 """The reason of a waiting container that was ended together with the plane."""
 
+_CONDITIONS: Final = (
+    "PodReadyToStartContainers",
+    "Initialized",
+    "Ready",
+    "ContainersReady",
+    "PodScheduled",
+)
+
 
 class StatusReporter:
     """Writes the states of a Pod's containers to the Pod's status.
@@ -136,15 +144,6 @@ def _ports_of(containers: Sequence[ContainerState]) -> str:
         if item.running is not None:
             result |= {str(key): value for key, value in item.running.ports.items()}
     return json.dumps(result, sort_keys=True) if result else ""
-
-
-_CONDITIONS: Final = (
-    "PodReadyToStartContainers",
-    "Initialized",
-    "Ready",
-    "ContainersReady",
-    "PodScheduled",
-)
 
 
 def _status_of(

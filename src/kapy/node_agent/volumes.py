@@ -26,7 +26,7 @@ from kapy.node_agent.sources import MissingSource, Sources
 
 TOKEN_FOLDER: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 """The path of the ServiceAccount's token, CA and namespace in a Pod."""
-TOKEN_VOLUME: Final = "kube-api-access"
+_TOKEN_VOLUME: Final = "kube-api-access"
 _MODE: Final = 0o644
 
 Token = Callable[[str, int], str]
@@ -68,7 +68,7 @@ class Volumes:
     def account(self) -> Path | None:
         """The folder with the ServiceAccount's token, None if the Pod does not mount it."""
         wanted = self._pod["spec"].get("automountServiceAccountToken")
-        return None if wanted is False else self._folder / TOKEN_VOLUME
+        return None if wanted is False else self._folder / _TOKEN_VOLUME
 
     def update(self, sources: Sources) -> None:
         """Bring all folders up to date. Raises MissingSource, OSError."""

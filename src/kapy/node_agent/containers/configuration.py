@@ -1,6 +1,4 @@
-"""The configuration of a container, as an engine takes it: with its user, rights and resources.
-Pure.
-"""
+"""The configuration of a container for an engine, with its security context and resources. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from kapy.node_agent.containers.names import JOINED, labels_of
 from kapy.node_agent.runtime import ContainerConfig, StartFailed
 from kapy.node_agent.volumes import Mount
 
-LOG_SIZE: Final = "10m"
+_LOG_SIZE: Final = "10m"
 _LONGEST_HOSTNAME: Final = 63
 
 
@@ -126,8 +124,8 @@ def _log(engine: EngineInfo) -> dict[str, Any]:
     """Return a log configuration with a size limit and a readable format, whatever the engine's
     default is."""
     if engine.is_podman:
-        return {"Type": "k8s-file", "Config": {"max-size": LOG_SIZE}}
-    return {"Type": "json-file", "Config": {"max-size": LOG_SIZE, "max-file": "2"}}
+        return {"Type": "k8s-file", "Config": {"max-size": _LOG_SIZE}}
+    return {"Type": "json-file", "Config": {"max-size": _LOG_SIZE, "max-file": "2"}}
 
 
 _POD: Final = frozenset((

@@ -1,4 +1,4 @@
-"""One container of the engine that runs for a Pod, or has ended meanwhile, and its log."""
+"""One container of an engine that runs, or ran, for a Pod; and its log."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class RunningContainer:
 
     @property
     def started(self) -> datetime:
-        return time_of(self._container.started) or self._clock()
+        return _time_of(self._container.started) or self._clock()
 
     @property
     def address(self) -> str:
@@ -95,7 +95,7 @@ class RunningContainer:
         if container is None:
             message = "its container was removed from the engine by another program"
             return Exit(UNKNOWN, "ContainerStatusUnknown", self._clock(), message)
-        at = time_of(container.finished) or self._clock()
+        at = _time_of(container.finished) or self._clock()
         words = await self._last_words()
         if container.out_of_memory:
             message = "it used more memory than its limit"
@@ -167,7 +167,7 @@ def is_alive(container: Container) -> bool:
     return container.state in _ALIVE
 
 
-def time_of(text: str) -> datetime | None:
+def _time_of(text: str) -> datetime | None:
     """Parse a time of the engine; None for the year 1, which engines write for "never"."""
     match = _TIME.fullmatch(text)
     if match is None or text.startswith("0001"):
