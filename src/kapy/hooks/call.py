@@ -1,5 +1,6 @@
-"""One call of one handler: its URL, the request that is sent, the decoded response, and the
-metrics of calls with upstream's names.
+"""Calls of the handlers of extensions: URL, request body, decoded response, and metrics.
+
+The metrics have upstream's names.
 """
 
 from __future__ import annotations
@@ -44,45 +45,16 @@ _BUCKETS: Final = (
     *(10.0, 15.0, 20.0, 30.0, 45.0, 60.0),
 )
 _HOOK: Final = ["host", "group", "version", "hook"]
-NO_CODE: Final = "<error>"
-NO_STATUS: Final = "Unknown"
-
-
-class CallMetrics:
-    """Counts the calls of one program (a `kapy.kube.prometheus.Collector`)."""
-
-    def __init__(self) -> None:
-        self._requests: Counter[tuple[str, ...]] = Counter()
-        self._seconds = Histograms(_BUCKETS)
-
-    def count_call(self, host: str, hook: AnyHook, code: str, status: str, seconds: float) -> None:
-        """Count one request. code: the HTTP status code, or NO_CODE. status: the status of the
-        response, or NO_STATUS.
-        """
-        self._requests[code, host, hook.group, hook.version, hook.name, status] += 1
-        self._seconds.observe((host, hook.group, hook.version, hook.name), seconds)
-
-    def collect(self) -> Iterable[Metric]:
-        """Return the current metric families."""
-        yield counter(
-            "capi_runtime_sdk_requests_total",
-            "Requests to extensions by status code, host, hook and status of the response.",
-            ["code", *_HOOK, "status"],
-            sorted(self._requests.items()),
-        )
-        yield histogram(
-            "capi_runtime_sdk_request_duration_seconds",
-            "Seconds that requests to extensions took, by host and hook.",
-            _HOOK,
-            self._seconds.rows(),
-        )
-
+_NO_CODE: Final = "<error>"
+_NO_STATUS: Final = "Unknown"
 
 _SHOWN: Final = 512
 """Characters of an answer that is an error page, in messages."""
 _LONG: Final = 1 << 20
 """Bytes of an answer that others would wait for while it is read."""
 _HEADING: Final = ("kind", "apiVersion")
+_UNESCAPED_IN_PATHS: Final = "$&+,/:;=@"
+_UNESCAPED_IN_HOSTS: Final = "!$&'()*+,;=:[]<>\"@%"
 Resp = TypeVar("Resp", bound=Response)
 
 
@@ -130,7 +102,7 @@ class Calls:
         clock.
         """
         now = asyncio.get_running_loop().time
-        began, code, status = now(), NO_CODE, NO_STATUS
+        began, code, status = now(), _NO_CODE, _NO_STATUS
         url = f"{url}{'&' if '?' in url else '?'}timeout={seconds}s"
         with span(f"hook {hook.name}", _span_attributes(hook, url), kind="client") as result:
             try:
@@ -140,7 +112,7 @@ class Calls:
                     response = _response(hook, answer)
                 else:
                     response = await asyncio.to_thread(_response, hook, answer)
-                status = response.status or NO_STATUS
+                status = response.status or _NO_STATUS
             finally:
                 result.set_attribute("http.response.status_code", code)
                 result.set_attribute("kapy.hook.status", status)
@@ -230,10 +202,6 @@ def _decode_response(hook: Hook[Any, Resp], body: bytes) -> Resp:
     return result
 
 
-_UNESCAPED_IN_PATHS: Final = "$&+,/:;=@"
-_UNESCAPED_IN_HOSTS: Final = "!$&'()*+,;=:[]<>\"@%"
-
-
 def handler_url(config: ClientConfig, hook: AnyHook, name: str = "") -> str:
     """Return the URL of a handler, as Go formats it. Raises BadAddress.
 
@@ -283,3 +251,33 @@ def _join_paths(base: str, path: str) -> str:
     """Join both paths without empty or parent segments (`path.Join`)."""
     joined = posixpath.normpath(f"{base}/{path}" if base else path)
     return f"/{joined.lstrip('/')}" if joined.startswith("/") else joined
+
+
+class CallMetrics:
+    """Counts the calls of one program (a `kapy.kube.prometheus.Collector`)."""
+
+    def __init__(self) -> None:
+        self._requests: Counter[tuple[str, ...]] = Counter()
+        self._seconds = Histograms(_BUCKETS)
+
+    def count_call(self, host: str, hook: AnyHook, code: str, status: str, seconds: float) -> None:
+        """Count one request. code: the HTTP status code, or _NO_CODE. status: the status of the
+        response, or _NO_STATUS.
+        """
+        self._requests[code, host, hook.group, hook.version, hook.name, status] += 1
+        self._seconds.observe((host, hook.group, hook.version, hook.name), seconds)
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the current metric families."""
+        yield counter(
+            "capi_runtime_sdk_requests_total",
+            "Requests to extensions by status code, host, hook and status of the response.",
+            ["code", *_HOOK, "status"],
+            sorted(self._requests.items()),
+        )
+        yield histogram(
+            "capi_runtime_sdk_request_duration_seconds",
+            "Seconds that requests to extensions took, by host and hook.",
+            _HOOK,
+            self._seconds.rows(),
+        )

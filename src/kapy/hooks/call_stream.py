@@ -1,12 +1,10 @@
-"""A stream of hook calls as they happen, for observers, and the redaction of their messages.
+"""The stream of hook calls for observers, and the redaction of messages in it.
 
-Without observers only the last blocking answers are kept, so that a later observer can get them
-first.
+Without observers only the last blocking answers are kept, so that a later observer gets them first.
 
-In a redacted message patches are decoded, and possible secrets removed. A possible secret is the
-value of a field, a variable or a patched path whose name contains a word of `_WORDS`, and the
-contents of machine files. If such a field holds an object, its texts are removed, too, except for
-those that locate a secret.
+The redaction decodes patches and removes possible secrets: the value of a field, a variable or a
+patched path whose name contains a word of `_WORDS`, and the contents of machine files. If such a
+field holds an object, its texts are removed, too, except for those that locate a secret.
 """
 
 from __future__ import annotations
@@ -35,6 +33,11 @@ MOST_BLOCKING: Final = 1000
 """Answers of one handler that block and are remembered, the last one about each cluster."""
 _RETRY: Final = "retryAfterSeconds"
 _DISCOVERY: Final = DISCOVERY.path().rpartition("/")[2]
+
+REDACTED: Final = "(not shown)"
+_WORDS: Final = ("passw", "secret", "token", "key", "credential", "content")
+_PLACES: Final = frozenset(("apiVersion", "kind", "namespace", "name"))
+"""Fields of a reference, of which none is a secret."""
 
 
 class ObservableTransport:
@@ -175,12 +178,6 @@ def _content(body: bytes) -> Any:
         return redact_message(body)
     except ValueError:
         return {"unreadable": len(body)}
-
-
-REDACTED: Final = "(not shown)"
-_WORDS: Final = ("passw", "secret", "token", "key", "credential", "content")
-_PLACES: Final = frozenset(("apiVersion", "kind", "namespace", "name"))
-"""Fields of a reference, of which none is a secret."""
 
 
 def redact_message(message: bytes) -> Document:

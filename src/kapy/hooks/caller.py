@@ -1,6 +1,6 @@
-"""Call extensions: select handlers, limit and cache calls, aggregate responses.
+"""Calls extensions: selects handlers, limits and caches calls, aggregates responses.
 
-    caller = Caller(registry, namespaces, HttpsTransport(), random=runtime.random)
+    caller = Caller(registry, catalog, namespaces, HttpsTransport(), random=runtime.random)
     response = await caller.call_all(BEFORE_CLUSTER_CREATE, subject, request)
 
 Handlers of a hook are called one after the other, in the order of their names; the first failure
@@ -36,32 +36,12 @@ from kapy.hooks.transport import HookTransport
 from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError
 
-
-def aggregate_responses(hook: Hook[Req, Resp], responses: Iterable[Resp]) -> Resp:
-    """Return one response for several successful ones: the shortest retry, and all messages in
-    order.
-    """
-    together = hook.response()
-    messages = []
-    for response in responses:
-        if isinstance(response, RetryResponse) and isinstance(together, RetryResponse):
-            together.retry_after_seconds = lowest_wait(
-                together.retry_after_seconds, response.retry_after_seconds
-            )
-        if response.message:
-            messages.append(response.message)
-    together.message = ", ".join(messages)
-    return together
-
-
-def lowest_wait(first: int, other: int) -> int:
-    """Return the lower of two retry times in seconds; 0 means none."""
-    return min(first, other) if first and other else first or other
-
-
 MAX_CONCURRENT_CALLS: Final = 16
-
 _log = logging.getLogger(__name__)
+_CACHE_SECONDS: Final = 540.0
+_MOST_CACHED: Final = 4096
+"""Answers that are kept; the one that was used least recently goes first."""
+_CacheKey: TypeAlias = tuple[str, str, bytes]
 
 
 class TooManyCalls(HookError):
@@ -165,7 +145,7 @@ class Caller:
     ) -> Resp:
         """Call one handler; return success if it does not answer and its failures are ignored.
 
-        keep: use the response cache (`kapy.hooks.response_cache`). Raises HookError.
+        keep: use the response cache (`_ResponseCache`). Raises HookError.
         """
         failed = f'failed to call extension handler "{name}"'
         try:
@@ -292,10 +272,26 @@ class Caller:
             await self._calls.aclose()
 
 
-_CACHE_SECONDS: Final = 540.0
-_MOST_CACHED: Final = 4096
-"""Answers that are kept; the one that was used least recently goes first."""
-_CacheKey: TypeAlias = tuple[str, str, bytes]
+def aggregate_responses(hook: Hook[Req, Resp], responses: Iterable[Resp]) -> Resp:
+    """Return one response for several successful ones: the shortest retry, and all messages in
+    order.
+    """
+    together = hook.response()
+    messages = []
+    for response in responses:
+        if isinstance(response, RetryResponse) and isinstance(together, RetryResponse):
+            together.retry_after_seconds = _lowest_wait(
+                together.retry_after_seconds, response.retry_after_seconds
+            )
+        if response.message:
+            messages.append(response.message)
+    together.message = ", ".join(messages)
+    return together
+
+
+def _lowest_wait(first: int, other: int) -> int:
+    """Return the lower of two retry times in seconds; 0 means none."""
+    return min(first, other) if first and other else first or other
 
 
 class _ResponseCache:
