@@ -1,4 +1,4 @@
-"""Reading objects that providers own: from watched caches, by references without a version.
+"""Reads objects that providers own: from watched caches, by references without a version.
 
     external = External(client, cache)
     external.wake(controller, owner_keys(GroupKind(CLUSTER_GROUP, "Machine")))

@@ -21,6 +21,10 @@ from kapy.kube.duration import parse as parse_duration
 Types: TypeAlias = Mapping[str, str]
 """Types as OpenAPI calls them, by paths; `[]` is an item of a list."""
 
+_INT32: Final = 2**31 - 1
+T = TypeVar("T")
+U = TypeVar("U")
+
 
 class Level(Enum):
     """The level of a requirement, the strongest first."""
@@ -47,10 +51,6 @@ class FieldRule:
     when: str = ""
     shown: str = ""
     any_of: bool = False
-
-
-T = TypeVar("T")
-U = TypeVar("U")
 
 
 class Version(str, Enum):
@@ -308,6 +308,3 @@ def _duration(value: Any) -> int:
         return int(parse_duration(_text(value)).total_seconds())
     except ValueError as error:
         raise TypeError(str(error)) from None
-
-
-_INT32: Final = 2**31 - 1

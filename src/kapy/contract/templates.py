@@ -24,6 +24,8 @@ from kapy.kube.names import GroupKind, split_api_version
 
 SUFFIX: Final = "Template"
 
+_NEVER_FROM_TEMPLATE: Final = frozenset({"resourceVersion", "finalizers", "uid", "selfLink"})
+
 
 class Template(View):
     """The fields of any template that core reads."""
@@ -107,9 +109,6 @@ def clone_template(
         "kind": inner.get("kind") or template["kind"].removesuffix(SUFFIX),
         "metadata": metadata,
     }
-
-
-_NEVER_FROM_TEMPLATE: Final = frozenset({"resourceVersion", "finalizers", "uid", "selfLink"})
 
 
 async def owned_template(

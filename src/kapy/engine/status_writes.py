@@ -1,4 +1,4 @@
-"""Statuses that need not be computed or written now.
+"""Saves computations and writes of statuses: remembers inputs, and delays minor changes.
 
 Most reconciles find nothing new: they come from a resync, or from a change that does not matter.
 Statuses are pure functions of what was read, and caches return the same document until it changes.

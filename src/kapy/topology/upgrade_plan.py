@@ -21,6 +21,13 @@ from kapy.topology.hooks import UpgradePlans
 from kapy.topology.state import ClusterState
 from kapy.topology.upgrade_tracker import UpgradeTracker
 
+WORKERS_BEHIND: Final = 3
+"""The maximum number of minor versions by which workers may be behind their control plane."""
+
+
+class BadUpgradePlan(KapyError):
+    """There is no upgrade plan, or the given one does not lead to the target version."""
+
 
 async def plan_upgrade(
     blueprint: Blueprint, current: ClusterState, upgrades: UpgradeTracker, calls: HookCalls
@@ -106,14 +113,6 @@ def _is_older(version: Version, than: Version, control_plane: Version) -> bool:
     one, because workers never run ahead of it."""
     order = compare(version, than, build_tags=True)
     return order == -1 or (order == DIFFERENT and str(version) != str(control_plane))
-
-
-WORKERS_BEHIND: Final = 3
-"""The maximum number of minor versions by which workers may be behind their control plane."""
-
-
-class BadUpgradePlan(KapyError):
-    """There is no upgrade plan, or the given one does not lead to the target version."""
 
 
 def one_minor_plan(desired: str, control_plane: str) -> list[str]:

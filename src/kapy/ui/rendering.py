@@ -1,5 +1,7 @@
-"""Renders pages from HTML templates, with every value escaped where it is inserted, and serves
-their static files, with names that change with their content.
+"""Renders pages from HTML templates, and serves their static files.
+
+Every value is escaped where it is inserted into a page. The name of a static file changes with its
+content.
 """
 
 from __future__ import annotations
@@ -24,11 +26,11 @@ from kapy.ui.web import HTML, PREFIX, WebError, WebResponse, cluster_url
 
 T = TypeVar("T")
 
-MOST_THREADS: Final = 2
+_MOST_THREADS: Final = 2
 """Pages that are computed on threads at a time; further ones wait."""
-LARGE_DOCUMENTS: Final = 5000
+_LARGE_DOCUMENTS: Final = 5000
 """Values of documents from which on a page is computed on a thread."""
-LINE: Final = 100
+_LINE: Final = 100
 """Characters that count as one value."""
 
 
@@ -72,10 +74,10 @@ async def compute(function: Callable[[], T]) -> T:
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="kapy-ui")
+    return ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="kapy-ui")
 
 
-def is_large(documents: Iterable[Document | None], limit: int = LARGE_DOCUMENTS) -> bool:
+def is_large(documents: Iterable[Document | None], limit: int = _LARGE_DOCUMENTS) -> bool:
     """Report whether documents have more values than the event loop should look at in one go.
 
     It ends at the limit, and descends without recursion.
@@ -89,7 +91,7 @@ def is_large(documents: Iterable[Document | None], limit: int = LARGE_DOCUMENTS)
         elif isinstance(value, list):
             rest.extend(islice(value, limit))
         elif isinstance(value, str):
-            count += len(value) // LINE
+            count += len(value) // _LINE
         count += 1
         if count > limit:
             return True

@@ -1,4 +1,4 @@
-"""The hooks that patch and validate the templates of a Cluster, and name the variables for that
+"""The hooks that patch and validate the templates of a Cluster, and that discover variables
 (`topologymutation_types.go`)."""
 
 from __future__ import annotations

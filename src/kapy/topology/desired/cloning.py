@@ -16,6 +16,11 @@ from kapy.kube.model import encode
 from kapy.kube.names import GroupKind, split_api_version
 from kapy.topology.names import shim_name
 
+UPGRADE_ORDER_ANNOTATIONS: Final = (
+    Annotation.TOPOLOGY_DEFER_UPGRADE,
+    Annotation.TOPOLOGY_HOLD_UPGRADE_SEQUENCE,
+)
+
 
 def object_of(
     template: Document,
@@ -96,12 +101,6 @@ def reference_to(document: Document) -> ContractVersionedObjectReference:
     )
 
 
-_UPGRADE_ORDER_ANNOTATIONS: Final = (
-    Annotation.TOPOLOGY_DEFER_UPGRADE,
-    Annotation.TOPOLOGY_HOLD_UPGRADE_SEQUENCE,
-)
-
-
 def merge_metadata(topology: TemplateMeta, of_class: TemplateMeta) -> TemplateMeta:
     """Return the metadata of class and topology merged; the topology wins."""
     return TemplateMeta(
@@ -124,6 +123,6 @@ def workers_metadata(
         annotations={
             key: value
             for key, value in meta.annotations.items()
-            if key not in _UPGRADE_ORDER_ANNOTATIONS
+            if key not in UPGRADE_ORDER_ANNOTATIONS
         },
     )

@@ -16,7 +16,7 @@ from kapy.api.names import Annotation, Label
 from kapy.api.worker_deletion import WorkerDeletionSpec
 from kapy.kube import Document
 from kapy.kube.meta import Object
-from kapy.topology.desired.cloning import reference_to
+from kapy.topology.desired.cloning import UPGRADE_ORDER_ANNOTATIONS, reference_to
 from kapy.topology.desired.inputs import Inputs
 from kapy.topology.errors import CannotCompute, name_failed_step
 from kapy.topology.hooks import Hook
@@ -28,6 +28,8 @@ Topology = MachineDeploymentTopology | MachinePoolTopology
 Class = MachineDeploymentClass | MachinePoolClass
 C = TypeVar("C", MachineDeploymentClass, MachinePoolClass)
 Deletion = MachineDeletionSpec | WorkerDeletionSpec
+
+_WORKER_HOLD_HOOKS: Final = (Hook.AFTER_CONTROL_PLANE_UPGRADE, Hook.BEFORE_WORKERS_UPGRADE)
 
 
 def class_of(inputs: Inputs, kind: str, classes: Sequence[C], name: str) -> C:
@@ -125,13 +127,6 @@ def _deletion(topology: Deletion, of_class: Deletion) -> MachineDeletionSpec:
     )
 
 
-_WORKER_HOLD_HOOKS: Final = (Hook.AFTER_CONTROL_PLANE_UPGRADE, Hook.BEFORE_WORKERS_UPGRADE)
-_HOLD_ANNOTATIONS: Final = (
-    Annotation.TOPOLOGY_DEFER_UPGRADE,
-    Annotation.TOPOLOGY_HOLD_UPGRADE_SEQUENCE,
-)
-
-
 def workers_version(
     inputs: Inputs,
     topology: Topology,
@@ -190,7 +185,7 @@ def _next_version(upgrade: WorkersUpgrade, current: MachineDeployment | MachineP
 
 def _is_deferred(topology: Topology, siblings: Sequence[Topology]) -> bool:
     """Return whether the user holds this group back, or holds the sequence at a group before it."""
-    if any(annotation in topology.metadata.annotations for annotation in _HOLD_ANNOTATIONS):
+    if any(annotation in topology.metadata.annotations for annotation in UPGRADE_ORDER_ANNOTATIONS):
         return True
     for sibling in siblings:
         if Annotation.TOPOLOGY_HOLD_UPGRADE_SEQUENCE in sibling.metadata.annotations:

@@ -27,6 +27,9 @@ _NAME: Final = "tpl"
 _SMALLEST: Final = -(1 << 63)
 _TOO_LARGE: Final = 1 << 64
 
+ALL: Final = 10 * FULL
+"""The maximum number of steps for all templates of one cluster in one reconcile."""
+
 
 def render_value(template: str, data: Document, *, work: Work | None = None) -> Any:
     """Return the value of a template. data: the variables in the form of `template_data`.
@@ -63,10 +66,6 @@ def _number(value: float) -> float:
     if not math.isfinite(value):
         raise ValueError(f"JSON has no number {value}")
     return int(value) if value.is_integer() and abs(value) < 1e21 else value
-
-
-ALL: Final = 10 * FULL
-"""The maximum number of steps for all templates of one cluster in one reconcile."""
 
 
 @dataclass(frozen=True, slots=True)
