@@ -1,5 +1,4 @@
-"""The Secrets with boot data (contract: data secret): written for configurations, read for
-Machines.
+"""Secrets with boot data (contract: data secret): written for configurations, read for Machines.
 
 A Secret has the name of its configuration, so that it is found again after a move or a restore.
 Secrets of a cluster carry its label and are watched. A user's own bootstrap Secret may lack the
@@ -22,8 +21,11 @@ from kapy.kube.names import SECRETS
 from kapy.remote.secrets import KUBECONFIG_VALUE, cluster_secret, secret_value
 from kapy.sdk.results import BootstrapData
 
-VALUE: Final = KUBECONFIG_VALUE
+_VALUE: Final = KUBECONFIG_VALUE
 _FORMAT: Final = "format"
+
+LABELLED: Final = Label.CLUSTER_NAME
+"""The label selector for the Secrets of clusters. All users of this selector share one watch."""
 
 
 class OwnedByOther(KapyError):
@@ -43,7 +45,7 @@ class BootstrapSecrets:
         """Store the data in the Secret. A Secret of an earlier attempt keeps its content, because a
         machine may have read it, unless `renew` is set. Raises OwnedByOther.
         """
-        content = {VALUE: data.value, _FORMAT: data.format.encode()}
+        content = {_VALUE: data.value, _FORMAT: data.format.encode()}
         secret = cluster_secret(config.metadata.name, cluster, content, _owner(config))
         try:
             await self._client.create(SECRETS, secret)
@@ -64,7 +66,7 @@ class BootstrapSecrets:
                 secret = await self._client.get(SECRETS, config.key)
             except NotFound:
                 return None
-        value = secret_value(secret, VALUE)
+        value = secret_value(secret, _VALUE)
         if value is None or not _is_ours(secret, config):
             return None
         result = secret_value(secret, _FORMAT)
@@ -113,10 +115,6 @@ def _check_controller(config: Object, secret: Document) -> None:
         )
 
 
-LABELLED: Final = Label.CLUSTER_NAME
-"""The label selector for the Secrets of clusters. All users of this selector share one watch."""
-
-
 class BootstrapSecret(NamedTuple):
     """The contents of a bootstrap Secret. format: the format of the data, "" if it is not set."""
 
@@ -138,11 +136,11 @@ class BootstrapReader:
         Raises NotYet while the Secret does not exist, BadSecret if it is invalid.
         """
         secret = await self._secret(key)
-        value = secret_value(secret, KUBECONFIG_VALUE)
+        value = secret_value(secret, _VALUE)
         if value is None and not required:
             return BootstrapSecret(b"")
         if value is None:
-            raise NotYet(f"the bootstrap data Secret {key} has no key {KUBECONFIG_VALUE}")
+            raise NotYet(f"the bootstrap data Secret {key} has no key {_VALUE}")
         form = secret_value(secret, _FORMAT) or b""
         return BootstrapSecret(value, form.decode(errors="replace"))
 

@@ -1,5 +1,5 @@
-"""The Machines of a control plane that are outdated, the one that is deleted next, and the next
-failure domain.
+"""Selection of Machines in the rollout of a control plane: outdated Machines, the next Machine to
+delete, and the failure domain of the next Machine.
 """
 
 from __future__ import annotations
@@ -160,8 +160,8 @@ def select_for_deletion(
     most Machines.
     """
     eligible = (
-        [machine for machine in outdated if is_marked_for_deletion(machine)]
-        or [machine for machine in machines if is_marked_for_deletion(machine)]
+        [machine for machine in outdated if _is_marked_for_deletion(machine)]
+        or [machine for machine in machines if _is_marked_for_deletion(machine)]
         or list(broken)
         or list(outdated)
         or machines
@@ -206,7 +206,7 @@ def next_failure_domain(
     )
 
 
-def is_marked_for_deletion(machine: Machine) -> bool:
+def _is_marked_for_deletion(machine: Machine) -> bool:
     """Return whether a user requested that this Machine is deleted first."""
     return Annotation.DELETE_MACHINE in machine.metadata.annotations
 

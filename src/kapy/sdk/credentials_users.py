@@ -1,5 +1,5 @@
-"""The users of Secrets and identities: watches that enqueue users, finalizers that protect the
-used.
+"""The users of Secrets and identities: watches that enqueue the users, and finalizers that keep
+what is used.
 
 A Secret or identity has a finalizer while a cluster's infrastructure uses it. A Secret is owned by
 its users and labelled for `move`, so that it is moved with their clusters; it survives them, since
@@ -22,10 +22,14 @@ from kapy.kube.names import NAMESPACES, SECRETS, Resource
 from kapy.sdk.changes import is_update
 from kapy.sdk.credential_types import SECRET, identity_reference, secret_of_identity
 
-BY_CREDENTIAL: Final = "sdk/credential"
-BY_SECRET: Final = "sdk/identity-secret"
+_BY_CREDENTIAL: Final = "sdk/credential"
+_BY_SECRET: Final = "sdk/identity-secret"
 Users = Callable[[Key], Iterable[Key]]
 """Maps the key of a user of a changed credential to the keys to reconcile."""
+
+_MOVE_LABEL: Final = Label.CLUSTERCTL_MOVE
+"""The label of every Secret in use. `clusterctl move` moves Secrets with it, and one watch has all
+of them."""
 
 
 class Usage:
@@ -39,13 +43,13 @@ class Usage:
     ) -> None:
         self._default = namespace
         self.infra = runtime.cache.informer(infra)
-        self.infra.add_index(BY_CREDENTIAL, _reference_index)
+        self.infra.add_index(_BY_CREDENTIAL, _reference_index)
         self.secrets = runtime.cache.informer(SECRETS, labels=_MOVE_LABEL)
         self.identities: Informer[Document] | None = None
         self.namespaces: Informer[Document] | None = None
         if identity is not None:
             self.identities = runtime.cache.informer(identity)
-            self.identities.add_index(BY_SECRET, self._secret_index)
+            self.identities.add_index(_BY_SECRET, self._secret_index)
             self.namespaces = runtime.cache.informer(NAMESPACES)
 
     def secret_of(self, identity: Document) -> Key | None:
@@ -58,13 +62,13 @@ class Usage:
 
     def direct_users(self, key: Key) -> list[Document]:
         """Return the objects that refer to a Secret or an identity."""
-        return list(self.infra.list_by_index(BY_CREDENTIAL, str(key)))
+        return list(self.infra.list_by_index(_BY_CREDENTIAL, str(key)))
 
     def identities_of(self, secret: Key) -> list[Document]:
         """Return the identities of a Secret."""
         provider_id = self.identities
         return (
-            [] if provider_id is None else list(provider_id.list_by_index(BY_SECRET, str(secret)))
+            [] if provider_id is None else list(provider_id.list_by_index(_BY_SECRET, str(secret)))
         )
 
     def attach(self, controller: Controller, users: Users) -> None:
@@ -115,11 +119,6 @@ def _reference_index(infra: Document) -> Iterable[str]:
 def _key_of(name: str) -> Key:
     namespace, _, rest = name.rpartition("/")
     return Key(namespace, rest)
-
-
-_MOVE_LABEL: Final = Label.CLUSTERCTL_MOVE
-"""The label of every Secret in use. `clusterctl move` moves Secrets with it, and one watch has all
-of them."""
 
 
 class _SecretMeta(Object):

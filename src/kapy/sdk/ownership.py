@@ -1,5 +1,5 @@
-"""The owners of a provider's object: its Machine, MachinePool or Cluster, and the pool of a
-Machine. Core sets the references.
+"""Look-up of the owners of a provider's object: Machine, MachinePool or Cluster, and the pool of a
+Machine. Core sets the owner references.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kapy.sdk.results import Endpoint
 O = TypeVar("O", bound=Object)  # noqa: E741
 
 
-def owner_of_kind(metadata: ObjectMeta, kind: type[Object]) -> OwnerReference | None:
+def _owner_of_kind(metadata: ObjectMeta, kind: type[Object]) -> OwnerReference | None:
     """Return the owner reference of one of core's kinds, in any version."""
     wanted = kind.RESOURCE.kind
     for reference in metadata.owner_references:
@@ -36,7 +36,7 @@ def cached_owner(informer: Informer[O], metadata: ObjectMeta, kind: type[O]) -> 
     """Return the owner of a kind from the cache; None if there is no reference, or the cache does
     not hold this very object (yet): it may still hold a former one of the same name.
     """
-    reference = owner_of_kind(metadata, kind)
+    reference = _owner_of_kind(metadata, kind)
     if reference is None:
         return None
     owner = informer.get(Key(metadata.namespace, reference.name))
@@ -45,7 +45,7 @@ def cached_owner(informer: Informer[O], metadata: ObjectMeta, kind: type[O]) -> 
 
 def machine_key(metadata: ObjectMeta) -> Key | None:
     """Return the Machine that owns the object, None when no reference is set (yet)."""
-    reference = owner_of_kind(metadata, Machine)
+    reference = _owner_of_kind(metadata, Machine)
     return None if reference is None else Key(metadata.namespace, reference.name)
 
 
@@ -62,13 +62,13 @@ def machine_of(document: Document) -> Key | None:
 
 def pool_key(metadata: ObjectMeta) -> Key | None:
     """Return the MachinePool that owns the object, None when no reference is set (yet)."""
-    reference = owner_of_kind(metadata, MachinePool)
+    reference = _owner_of_kind(metadata, MachinePool)
     return None if reference is None else Key(metadata.namespace, reference.name)
 
 
 def cluster_key(metadata: ObjectMeta) -> Key | None:
     """Return the Cluster that owns the object, None when no reference is set (yet)."""
-    reference = owner_of_kind(metadata, Cluster)
+    reference = _owner_of_kind(metadata, Cluster)
     return None if reference is None else Key(metadata.namespace, reference.name)
 
 

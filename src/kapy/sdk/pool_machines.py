@@ -38,6 +38,10 @@ from kapy.sdk.infra_machine_pool import MachinePoolContext
 from kapy.sdk.ownership import machine_of
 from kapy.sdk.results import PoolProvisioned, Released, Waiting
 
+_BY_POOL: Final = "sdk/pool"
+NewObject = Callable[[], Document]
+"""Returns the `spec` of a new object and the annotations in its `metadata`."""
+
 
 class Member(NamedTuple):
     """One machine of a pool that is not in deletion. ready: it is provisioned. current: it is up to
@@ -81,12 +85,6 @@ def _by_deletion_order(members: list[Member]) -> list[Member]:
     )
 
 
-BY_POOL: Final = "sdk/pool"
-
-NewObject = Callable[[], Document]
-"""Returns the `spec` of a new object and the annotations in its `metadata`."""
-
-
 class PoolMachines:
     """Creates, finds and deletes the machines of pools. resource: the kind of the objects for the
     machines. pools: the kind of the provider's pools, which own them.
@@ -101,7 +99,7 @@ class PoolMachines:
         self._pools = runtime.cache.informer(pools)
         self._manager = f"{pools.kind.lower()}-controller"
         self._objects = runtime.cache.informer(resource)
-        self._objects.add_index(BY_POOL, _pool_index)
+        self._objects.add_index(_BY_POOL, _pool_index)
         self._machines = runtime.cache.informer(Machine.RESOURCE)
         runtime.declare_write(resource, "create", "delete", "patch")
         runtime.declare_write(Machine.RESOURCE, "delete")
@@ -113,11 +111,11 @@ class PoolMachines:
         pool.
         """
         pools = self._pools
-        pools.add_index(BY_POOL, _owner_index)
+        pools.add_index(_BY_POOL, _owner_index)
 
         def of_pool(change: Change) -> Iterable[Key]:
             values = _pool_index(change.document)
-            return {key for value in values for key in pools.keys_by_index(BY_POOL, value)}
+            return {key for value in values for key in pools.keys_by_index(_BY_POOL, value)}
 
         controller.watch(self._objects, of_pool, debounce=STATUS_DEBOUNCE)
 
@@ -125,7 +123,7 @@ class PoolMachines:
         """Return the existing objects for the machines of a pool, by name."""
         name = "" if context.pool is None else context.pool.metadata.name
         return self._objects.list_by_index(
-            BY_POOL, _index_value(context.cluster, label_value(name))
+            _BY_POOL, _index_value(context.cluster, label_value(name))
         )
 
     async def ensure(
@@ -227,6 +225,42 @@ class PoolMachines:
             return
 
 
+def pool_result(
+    context: MachinePoolContext[Any], instances: Sequence[PoolInstance], *, provider_id: str
+) -> PoolProvisioned | Waiting:
+    """Return the result of `reconcile_normal` for a pool with these machines.
+
+    A new pool is provisioned when it has exactly the wanted machines and each has a provider ID.
+    After that it stays provisioned, and the condition ReplicasReady reports what is missing.
+    provider_id: the ID of the pool itself.
+    """
+    ids = sorted(instance.provider_id for instance in instances if instance.provider_id)
+    ready = _replicas_ready(len(ids), len(instances), context.replicas)
+    if ready.status != TRUE and not context.provisioned:
+        because = "not all machines are there yet"
+        return Waiting(message=because, requeue_after=None, conditions=[ready])
+    return PoolProvisioned(
+        provider_ids=ids,
+        replicas=len(instances),
+        provider_id=provider_id,
+        instances=instances,
+        conditions=[ready],
+    )
+
+
+def _replicas_ready(ready: int, there: int, wanted: int) -> Condition:
+    """Return the condition ReplicasReady, which is True if exactly the wanted machines exist and
+    have their provider IDs.
+    """
+    of = ConditionType.REPLICAS_READY
+    if ready == there == wanted:
+        return true(of, Reason.READY)
+    message = f"{ready} of {wanted} machines are ready"
+    if there > wanted:
+        message = f"{there - wanted} more machines than wanted are there"
+    return false(of, Reason.NOT_READY, message)
+
+
 def _new_names(context: MachinePoolContext[Any], count: int, value: set[str]) -> list[str]:
     """Return names that stay the same until the pool's object is written: a lost response causes no
     second machine.
@@ -271,39 +305,3 @@ def _owner_index(document: Document) -> Iterable[str]:
 
 def _index_value(cluster: Key, pool: str) -> str:
     return f"{cluster}/{pool}"
-
-
-def pool_result(
-    context: MachinePoolContext[Any], instances: Sequence[PoolInstance], *, provider_id: str
-) -> PoolProvisioned | Waiting:
-    """Return the result of `reconcile_normal` for a pool with these machines.
-
-    A new pool is provisioned when it has exactly the wanted machines and each has a provider ID.
-    After that it stays provisioned, and the condition ReplicasReady reports what is missing.
-    provider_id: the ID of the pool itself.
-    """
-    ids = sorted(instance.provider_id for instance in instances if instance.provider_id)
-    ready = replicas_ready(len(ids), len(instances), context.replicas)
-    if ready.status != TRUE and not context.provisioned:
-        because = "not all machines are there yet"
-        return Waiting(message=because, requeue_after=None, conditions=[ready])
-    return PoolProvisioned(
-        provider_ids=ids,
-        replicas=len(instances),
-        provider_id=provider_id,
-        instances=instances,
-        conditions=[ready],
-    )
-
-
-def replicas_ready(ready: int, there: int, wanted: int) -> Condition:
-    """Return the condition ReplicasReady, which is True if exactly the wanted machines exist and
-    have their provider IDs.
-    """
-    of = ConditionType.REPLICAS_READY
-    if ready == there == wanted:
-        return true(of, Reason.READY)
-    message = f"{ready} of {wanted} machines are ready"
-    if there > wanted:
-        message = f"{there - wanted} more machines than wanted are there"
-    return false(of, Reason.NOT_READY, message)

@@ -1,4 +1,4 @@
-"""Reports about a provider's object: summary condition, and Events and conditions of failures."""
+"""Reports on a provider's object: conditions with their summary, and Events for failures."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ _MERGES: Final = {
         reason=reasons(Reason.NOT_AVAILABLE, Reason.AVAILABLE_UNKNOWN, Reason.AVAILABLE)
     ),
 }
+
+_WAITING: Final = {ConditionType.READY: Reason.NOT_READY}
 
 
 def report(
@@ -95,9 +97,6 @@ def _in_v1beta1(condition: Condition) -> V1Beta1Condition:
     if condition.status == FALSE:
         return v1beta1.false(type_, reason, v1beta1.INFO, message)
     return v1beta1.unknown(type_, reason, message)
-
-
-_WAITING: Final = {ConditionType.READY: Reason.NOT_READY}
 
 
 class ProviderMistake(KapyError):

@@ -46,6 +46,11 @@ from kapy.sdk.controllers import Informer
 Context = MachinePoolContext[DevMachinePool]
 KIND: Final = DevMachine.RESOURCE.kind
 
+_LIFE: Final = timedelta(hours=24)
+"""As kubeadm has it: for how long a token was made is not known any more."""
+_TOKEN: Final = re.compile(rb"\btoken: ([a-z0-9]{6})\.([a-z0-9]{16})\b")
+_BY_CLUSTER: Final = "inmemory/pool-cluster"
+
 
 class DevMachinePools(InfraMachinePoolProvider[DevMachinePool]):
     """Pools of the in-memory backend. in_memory: the clusters. machines: their DevMachines. A pool
@@ -128,13 +133,6 @@ def _instance(machine: DevMachine) -> PoolInstance:
         version=machine.metadata.annotations.get(VERSION) or None,
         ready=conditions.is_true(machine.status.conditions, ConditionType.READY),
     )
-
-
-_LIFE: Final = timedelta(hours=24)
-"""As kubeadm has it: for how long a token was made is not known any more."""
-
-_TOKEN: Final = re.compile(rb"\btoken: ([a-z0-9]{6})\.([a-z0-9]{16})\b")
-_BY_CLUSTER: Final = "inmemory/pool-cluster"
 
 
 class PoolTokens:

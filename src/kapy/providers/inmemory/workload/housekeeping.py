@@ -34,6 +34,10 @@ A large cluster has more to do, which `tidy` does."""
 
 _HELD: Final = frozenset(("foregroundDeletion", "orphan"))
 
+_SECRETS: Final = "secrets"
+_SYSTEM: Final = "kube-system"
+_TYPE: Final = "bootstrap.kubernetes.io/token"
+
 
 class Housekeeping:
     """Notices when a server needs tidying. wake: called then, as often as that happens."""
@@ -101,11 +105,6 @@ class Housekeeping:
 
 def _namespaces(server: Server) -> NamespaceController:
     return NamespaceController(server.context)
-
-
-_SECRETS: Final = "secrets"
-_SYSTEM: Final = "kube-system"
-_TYPE: Final = "bootstrap.kubernetes.io/token"
 
 
 class TokenCleaner:

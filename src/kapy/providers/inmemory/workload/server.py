@@ -1,8 +1,8 @@
-"""An API server that reports the Kubernetes version of its cluster, and the servers on the ports of
-static pods: etcd's gRPC, and the API server's certificate.
+"""The API server of a workload cluster, and the servers on the ports of its static Pods.
 
-Control plane providers in other processes, such as upstream's, reach these ports by port forwarding
-(`pods/portforward`).
+The API server reports the Kubernetes version of its cluster. The static Pods serve etcd's gRPC, and
+the certificate of the API server. Control plane providers in other processes, such as upstream's,
+reach these ports by port forwarding (`pods/portforward`).
 """
 
 from __future__ import annotations
@@ -36,19 +36,11 @@ _PODS: Final = "/pods"
 _STATIC: Final = "tier=control-plane"
 _OF_NODE: Final = "spec.nodeName="
 
-
-def is_inventory_request(request: Request) -> bool:
-    """Return whether a request discovers the API (as kubectl does first), or lists workloads or
-    their Pods.
-    """
-    if request.method != "GET":
-        return False
-    path = request.path
-    if path.endswith(_PODS):
-        query = request.query
-        of_node = query.get("fieldSelector", "").startswith(_OF_NODE)
-        return not of_node and query.get("labelSelector") != _STATIC
-    return path in _DISCOVERY or path.endswith(_DEPLOYED)
+_NAMESPACE: Final = "kube-system"
+_ETCD_PORT: Final = 2379
+_API_SERVER_PORT: Final = 6443
+_ETCD: Final = "etcd-"
+_API_SERVER: Final = "kube-apiserver-"
 
 
 class WorkloadServer(ServerWithoutKubelets):
@@ -79,7 +71,7 @@ class WorkloadServer(ServerWithoutKubelets):
 
     async def __call__(self, request: Request) -> Reply:
         """Answer one request whose `user` is set. Failures are Replies, not exceptions."""
-        if self.on_first_look is not None and is_inventory_request(request):
+        if self.on_first_look is not None and _is_inventory_request(request):
             begin, self.on_first_look = self.on_first_look, None
             begin()
         reply = await super().__call__(request)
@@ -106,11 +98,18 @@ class WorkloadServer(ServerWithoutKubelets):
             return error_reply(refused, request)
 
 
-_NAMESPACE: Final = "kube-system"
-_ETCD_PORT: Final = 2379
-_API_SERVER_PORT: Final = 6443
-_ETCD: Final = "etcd-"
-_API_SERVER: Final = "kube-apiserver-"
+def _is_inventory_request(request: Request) -> bool:
+    """Return whether a request discovers the API (as kubectl does first), or lists workloads or
+    their Pods.
+    """
+    if request.method != "GET":
+        return False
+    path = request.path
+    if path.endswith(_PODS):
+        query = request.query
+        of_node = query.get("fieldSelector", "").startswith(_OF_NODE)
+        return not of_node and query.get("labelSelector") != _STATIC
+    return path in _DISCOVERY or path.endswith(_DEPLOYED)
 
 
 class Ports:

@@ -1,5 +1,5 @@
-"""Generates boot data, for `kubeadm init`, for joining control plane machines, for workers, and
-stores it in the Secret that passes it to the infrastructure provider.
+"""Generates the boot data of machines that run `kubeadm init` or `kubeadm join`, and stores it in
+the Secret for the infrastructure provider.
 
 Values that are added to the KubeadmConfig (above all the token) are written before the boot data
 that uses them, so an interrupted attempt continues with the same values.
@@ -43,6 +43,9 @@ from kapy.sdk import BootstrapData, v1beta1
 
 UNINITIALIZED: Final = Taint(key="node.cluster.x-k8s.io/uninitialized", effect="NoSchedule")
 """Keeps workloads from a node until the core has labelled it."""
+
+_CLOUD_CONFIG: Final = "cloud-config"
+_IGNITION: Final = "ignition"
 
 
 class NotAWorker(KapyError):
@@ -185,10 +188,6 @@ def _cluster_facts(scope: Scope) -> ClusterFacts:
 
 def _cidr_list(ranges: NetworkRanges | None) -> str | None:
     return ",".join(ranges.cidr_blocks) or None if ranges is not None else None
-
-
-_CLOUD_CONFIG: Final = "cloud-config"
-_IGNITION: Final = "ignition"
 
 
 async def _store(scope: Scope, data: str) -> None:

@@ -25,6 +25,8 @@ from kapy.sdk.boot import BootstrapSecrets, InitLock
 from kapy.sdk.certificates import ClusterCertificates
 from kapy.sdk.controllers import Clock, Draft
 
+TOKEN_LIFE: Final = timedelta(minutes=15)
+
 
 @dataclass(frozen=True, slots=True)
 class ConfigOwner:
@@ -79,9 +81,6 @@ def owner_reference_of(config: Document) -> tuple[str, str, str]:
         if group == Machine.RESOURCE.group and reference["kind"] in kinds:
             return str(reference["kind"]), str(reference["name"]), str(reference["uid"])
     return "", "", ""
-
-
-TOKEN_LIFE: Final = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)

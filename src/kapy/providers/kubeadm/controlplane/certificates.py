@@ -1,5 +1,8 @@
-"""The cluster's CAs, created once, then only checked; its kubeconfig Secret, renewed at half of its
-certificate's lifetime; and the expiry of each Machine's API server certificate, recorded on its
+"""Certificates of a control plane: CAs, the kubeconfig Secret, and the expiry of API server
+certificates.
+
+CAs are created once, and then only checked. The kubeconfig is renewed at half of the lifetime of
+its certificate. The expiry of the API server certificate of each Machine is recorded on its
 KubeadmConfig.
 """
 

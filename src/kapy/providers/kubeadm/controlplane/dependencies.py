@@ -20,6 +20,13 @@ from kapy.sdk.contracts import External
 from kapy.sdk.controllers import Recorder, StatusDelay
 from kapy.sdk.machine_control_plane import MachineFactory, SteadyStateCache
 
+CONDITIONS_GRACE: Final = timedelta(minutes=5)
+"""The time for which the last known state is shown after the connection was lost."""
+BY_CLUSTER: Final = "machines-by-cluster"
+"""Index of Machines by the key of their cluster."""
+CertificateExpiry: TypeAlias = Callable[[Kubeconfig, str], Awaitable[datetime]]
+"""When the serving certificate of the API server on a node ends: kubeconfig, node name."""
+
 
 class MachineUpdates(Protocol):
     """Asks an extension what it can update."""
@@ -33,16 +40,6 @@ class MachineUpdates(Protocol):
         if that is unknown.
         """
         ...
-
-
-CONDITIONS_GRACE: Final = timedelta(minutes=5)
-"""The time for which the last known state is shown after the connection was lost."""
-
-BY_CLUSTER: Final = "machines-by-cluster"
-"""Index of Machines by the key of their cluster."""
-
-CertificateExpiry: TypeAlias = Callable[[Kubeconfig, str], Awaitable[datetime]]
-"""When the serving certificate of the API server on a node ends: kubeconfig, node name."""
 
 
 class EtcdQuery(NamedTuple):

@@ -1,5 +1,4 @@
-"""Preflight checks: whether the control plane is stable enough to add or remove a Machine, and
-healthy after that.
+"""Preflight checks: whether the control plane is stable enough to add or remove a Machine.
 
 The previous step must be complete and everything healthy before the next one. The objects that
 block it are watched, so no timer is needed. A new Machine is assumed to be unhealthy, unless there
