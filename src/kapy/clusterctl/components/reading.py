@@ -1,4 +1,4 @@
-"""Converts a components file into the objects that are applied, or printed by `generate provider`.
+"""Converts the components file of a provider into the objects that are applied or printed.
 
 Upstream: `NewComponents` in `cmd/clusterctl/client/repository/components.go`, and
 `cmd/clusterctl/client/generate_provider.go`.
@@ -23,6 +23,9 @@ from kapy.clusterctl.repository import repository_of
 from kapy.clusterctl.repository.releases import Repository
 from kapy.clusterctl.variables import MissingVariables, replace_variables, variables_of
 from kapy.kube import Document
+
+_CONTRACTS: Final = ("v1beta1", "v1beta2")
+"""The Cluster API contracts that providers may support."""
 
 
 async def read_components(
@@ -143,10 +146,6 @@ def _sort(documents: Iterable[Document]) -> list[Document]:
 
 def _group(document: Document) -> str:
     return str(document.get("apiVersion", "")).rpartition("/")[0]
-
-
-_CONTRACTS: Final = ("v1beta1", "v1beta2")
-"""The Cluster API contracts that providers may support."""
 
 
 async def generate_components(

@@ -19,7 +19,7 @@ from kapy.clusterctl.errors import ConfigError
 from kapy.clusterctl.provider import Provider, ProviderType
 from kapy.kube.qualified_names import dns_label_errors
 
-CORE_NAME: Final = "cluster-api"
+_CORE_NAME: Final = "cluster-api"
 _ALLOWED: Final = (
     ProviderType.CORE,
     ProviderType.BOOTSTRAP,
@@ -99,9 +99,9 @@ def _problem(name: str, kind: str, url: str) -> str:
         return "name value cannot be empty"
     if name != name.lower():
         return f"provider name {name} must be in lower case"
-    if (name == CORE_NAME) != (kind == ProviderType.CORE.value):
+    if (name == _CORE_NAME) != (kind == ProviderType.CORE.value):
         return (
-            f"name {CORE_NAME} must be used with the {ProviderType.CORE.value} type "
+            f"name {_CORE_NAME} must be used with the {ProviderType.CORE.value} type "
             f"(name: {name}, type: {kind})"
         )
     if errors := dns_label_errors(name):

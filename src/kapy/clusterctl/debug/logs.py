@@ -1,7 +1,7 @@
-"""Logs of provider managers, and of the machines of a Cluster.
+"""Logs of provider managers, of the machines of a Cluster, and of the command itself.
 
-Those of managers are logs of the Pods of their Deployments, those of machines are read through
-their providers' consoles. The log of the command itself is the end of a local file.
+The logs of managers are those of the Pods of their Deployments. The logs of machines are read
+through the consoles of their providers. The log of the command is the end of a local file.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from kapy.sdk.console import LogRequest, MachineConsole, MachineTarget
 
 _PREVIOUS_VALUES: Final = ("", "true")
 """Values of `previous`: the running container, and its predecessor."""
-
-
-LINES: Final = 20_000
-TIMEOUT: Final = 20.0
+_LINES: Final = 20_000
+_TIMEOUT: Final = 20.0
 """Time limit for one log in seconds."""
+
+_CHUNK_BYTES: Final = 256 << 10
 
 
 async def collect_manager_logs(client: Client, archive: Archive) -> int:
@@ -59,7 +59,7 @@ async def _log(client: Client, place: str, container: str, previous: str) -> Asy
     if previous:
         query["previous"] = previous
     else:
-        query["tailLines"] = "20000"
+        query["tailLines"] = str(_LINES)
     path = f"/api/v1/namespaces/{place}/log"
     reply = await client.transport(Request("GET", path, query))
     if reply.status >= 400:
@@ -92,7 +92,7 @@ async def collect_machine_logs(
             async with consoles(target.infra) as console:
                 await _logs(console, target, archive, since)
                 if not versions:
-                    async with asyncio.timeout(TIMEOUT):
+                    async with asyncio.timeout(_TIMEOUT):
                         versions |= await console.versions()
         except TimeoutError:
             archive.missing.append(f"Machine {name}: its provider does not answer")
@@ -106,18 +106,15 @@ async def _logs(
     console: MachineConsole, target: MachineTarget, archive: Archive, since: datetime | None
 ) -> None:
     for source in console.sources:
-        wanted = LogRequest(source=source, tail=LINES, since=since)
+        wanted = LogRequest(source=source, tail=_LINES, since=since)
         file = f"machines/{target.name}/{source}.log"
         try:
-            async with asyncio.timeout(TIMEOUT):
+            async with asyncio.timeout(_TIMEOUT):
                 await archive.log(file, console.logs(target, wanted))
         except TimeoutError:
-            archive.missing.append(f"{file}: it was not read within {TIMEOUT:g} s")
+            archive.missing.append(f"{file}: it was not read within {_TIMEOUT:g} s")
         except KapyError as error:
             archive.missing.append(f"{file}: {error}")
-
-
-_CHUNK_BYTES: Final = 256 << 10
 
 
 async def file_tail(path: str, max_bytes: int = 2 * MAX_LOG_BYTES) -> AsyncIterator[bytes]:

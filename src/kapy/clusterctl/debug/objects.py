@@ -18,11 +18,16 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.names import NODES, PODS, SECRETS, Resource
 
-EVENTS: Final = Resource("", "v1", "events", "Event")
-EXTENSIONS: Final = Resource(
+_EVENTS: Final = Resource("", "v1", "events", "Event")
+_EXTENSIONS: Final = Resource(
     "runtime.cluster.x-k8s.io", "v1beta2", "extensionconfigs", "ExtensionConfig", namespaced=False
 )
-DEPLOYMENTS: Final = Resource("apps", "v1", "deployments", "Deployment")
+_DEPLOYMENTS: Final = Resource("apps", "v1", "deployments", "Deployment")
+
+_MAX_OBJECTS: Final = 500
+"""The maximum number of objects of a kind."""
+Dial = Callable[[str], AbstractAsyncContextManager[Client]]
+"""Connects to the cluster of a kubeconfig's text. Raises KapyError."""
 
 
 async def collect_objects(
@@ -37,7 +42,7 @@ async def collect_objects(
     for document in result:
         await archive.document(_path(document), document)
     await _events(client, key.namespace, result, archive)
-    for resource, labels in ((PROVIDERS, ""), (EXTENSIONS, ""), (DEPLOYMENTS, Label.PROVIDER)):
+    for resource, labels in ((PROVIDERS, ""), (_EXTENSIONS, ""), (_DEPLOYMENTS, Label.PROVIDER)):
         for document in await list_objects(client, resource, "", archive, labels=labels):
             await archive.document(_path({"kind": resource.kind, **document}), document)
     return result
@@ -105,15 +110,15 @@ async def _events(
     names = {(obj["kind"], obj["metadata"]["name"]) for obj in objects}
     events = [
         obj
-        for obj in await list_objects(client, EVENTS, namespace, archive)
+        for obj in await list_objects(client, _EVENTS, namespace, archive)
         if (about := obj.get("involvedObject") or {})
         and (about.get("kind"), about.get("name")) in names
     ]
-    lines = sorted(map(event_line, events))
+    lines = sorted(map(_event_line, events))
     await archive.text("events.txt", "".join(lines))
 
 
-def event_line(event: Document) -> str:
+def _event_line(event: Document) -> str:
     """Return an event as one line, which begins with its time."""
     about = event.get("involvedObject") or {}
     when = event.get("lastTimestamp") or event.get("eventTime") or ""
@@ -128,13 +133,6 @@ def _path(document: Document) -> str:
     metadata = document["metadata"]
     folder = metadata.get("namespace") or "-"
     return f"objects/{folder}/{document['kind']}/{metadata['name']}.yaml"
-
-
-_MAX_OBJECTS: Final = 500
-"""The maximum number of objects of a kind."""
-
-Dial = Callable[[str], AbstractAsyncContextManager[Client]]
-"""Connects to the cluster of a kubeconfig's text. Raises KapyError."""
 
 
 async def collect_workload(
@@ -158,7 +156,7 @@ async def collect_workload(
                         f"workload cluster: {len(objects) - _MAX_OBJECTS} of {len(objects)} "
                         f"{resource.plural}"
                     )
-            events = [event_line(obj) for obj in await list_objects(workload, EVENTS, "", archive)]
-            await archive.text("workload/events.txt", "".join(sorted(events)))
+            events = await list_objects(workload, _EVENTS, "", archive)
+            await archive.text("workload/events.txt", "".join(sorted(map(_event_line, events))))
     except KapyError as error:
         archive.missing.append(f"workload cluster: {error}")

@@ -1,5 +1,5 @@
-"""Checks whether a management cluster will work with the providers to be installed: whether their
-contracts are compatible.
+"""Checks before an installation: one instance of each provider, compatible contracts, and names of
+CRDs.
 
 Upstream: `Validate` of `cmd/clusterctl/client/cluster/installer.go`.
 """

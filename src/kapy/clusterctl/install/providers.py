@@ -32,6 +32,11 @@ from kapy.kube.names import DEPLOYMENTS, NODES
 DEFAULT_TIMEOUT: Final = 300.0
 """Seconds to wait for each provider's Deployment to become available, if the command waits."""
 
+_START_TIMEOUT: Final = 120.0
+"""Time limit in seconds for a program to start on this machine."""
+_PERMANENT_REASONS: Final = ("NoRuntime: ", "UnsupportedField: ")
+"""Reasons that only a user can remove: waiting would not help."""
+
 
 async def install(
     client: Client,
@@ -110,12 +115,17 @@ async def wait_until_available(
     client: Client, to_install: Iterable[Components], *, within: float, progress: Progress
 ) -> None:
     """Wait for the Deployments that run the providers. Raises WaitTimeout."""
-    managers = [
-        Key.of(obj) for components in to_install for obj in components.objects if has_manager(obj)
-    ]
+    managers = _managers_of(to_install)
     if managers:
         progress("Waiting for providers to be available...")
     await bounded_gather(partial(_wait_for_deployment, client, key, within) for key in managers)
+
+
+def _managers_of(to_install: Iterable[Components]) -> list[Key]:
+    """Return the Deployments that run providers."""
+    return [
+        Key.of(obj) for components in to_install for obj in components.objects if has_manager(obj)
+    ]
 
 
 async def _wait_for_deployment(client: Client, key: Key, within: float) -> None:
@@ -137,12 +147,6 @@ async def _wait_for_deployment(client: Client, key: Key, within: float) -> None:
         ) from None
 
 
-_START_TIMEOUT: Final = 120.0
-"""Time limit in seconds for a program to start on this machine."""
-_PERMANENT_REASONS: Final = ("NoRuntime: ", "UnsupportedField: ")
-"""Reasons that only a user can remove: waiting would not help."""
-
-
 async def runs_pods(client: Client) -> bool:
     """Return whether a Node exists, so that Pods of Deployments run."""
     return bool((await retry(lambda: client.list(NODES, metadata=True))).items)
@@ -155,9 +159,7 @@ async def wait_until_running(
 
     Nothing is raised after the time limit: the managers continue to start.
     """
-    managers = [
-        Key.of(obj) for components in to_install for obj in components.objects if has_manager(obj)
-    ]
+    managers = _managers_of(to_install)
     gather = await bounded_gather(
         partial(_wait_for_pods, client, key, progress) for key in managers
     )

@@ -1,4 +1,7 @@
-"""The components to install, those of providers that are not installed yet, and their images."""
+"""Selection of the components to install, and of their images.
+
+Components of providers that are already installed are left out.
+"""
 
 from __future__ import annotations
 

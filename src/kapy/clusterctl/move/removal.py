@@ -1,5 +1,7 @@
 """Removes objects of a move: from the source when the target has everything, or from the target in
-a rollback. Both sides are compared before.
+a rollback.
+
+Before a removal the objects of the other side are compared with the plan.
 """
 
 from __future__ import annotations
@@ -33,6 +35,12 @@ from kapy.kube.errors import Conflict, NotFound
 from kapy.kube.names import Resource
 
 _MAX_SHOWN = 5
+
+DELETE_FOR_MOVE: Final = "clusterctl.cluster.x-k8s.io/delete-for-move"
+"""Annotation that tells webhooks that a deletion is part of a move."""
+_MAX_ATTEMPTS: Final = 20
+"""How often an object may change during its removal."""
+_CopyAgain = Callable[[PlannedMove, Document], Awaitable[None]]
 
 
 async def verify(client: Client, plan: Plan, *, updated: bool = True) -> None:
@@ -74,17 +82,8 @@ def _problems(
         yield f"{planned.ref} differs in {', '.join(paths)}"
 
 
-DELETE_FOR_MOVE: Final = "clusterctl.cluster.x-k8s.io/delete-for-move"
-"""Annotation that tells webhooks that a deletion is part of a move."""
-
-_MAX_ATTEMPTS: Final = 20
-"""How often an object may change during its removal."""
-
-CopyAgain = Callable[[PlannedMove, Document], Awaitable[None]]
-
-
 async def remove_from_source(
-    client: Client, plan: Plan, kinds: MovedKinds, copy_again: CopyAgain, log: Log
+    client: Client, plan: Plan, kinds: MovedKinds, copy_again: _CopyAgain, log: Log
 ) -> None:
     """Remove moved objects, dependents first. It can be repeated. Raises MoveError.
 
@@ -104,7 +103,7 @@ async def remove_from_source(
 
 
 class _Remover:
-    def __init__(self, client: Client, kinds: MovedKinds, copy_again: CopyAgain, log: Log) -> None:
+    def __init__(self, client: Client, kinds: MovedKinds, copy_again: _CopyAgain, log: Log) -> None:
         self._client = client
         self._kinds = kinds
         self._copy_again = copy_again
@@ -126,7 +125,7 @@ class _Remover:
 
         async def work() -> bool:
             try:
-                await force_delete(
+                await _force_delete(
                     self._client, planned.resource, planned.ref.key, planned.uid, version
                 )
             except Conflict:
@@ -174,7 +173,7 @@ async def undo_in_target(
         await bounded_gather(works)
 
 
-async def force_delete(
+async def _force_delete(
     client: Client, resource: Resource, key: Key, uid: str, version: str
 ) -> None:
     """Delete an object without waiting for its finalizers.
@@ -218,7 +217,7 @@ async def _delete(client: Client, planned: PlannedMove, uid: str) -> None:
         result = await client.get(planned.resource, planned.ref.key)
         if result["metadata"]["uid"] == uid:
             version = result["metadata"]["resourceVersion"]
-            await force_delete(client, planned.resource, planned.ref.key, uid, version)
+            await _force_delete(client, planned.resource, planned.ref.key, uid, version)
 
     with suppress(NotFound):
         await retry(work)

@@ -1,11 +1,11 @@
 """GitHub releases as a source: tags are versions, assets are files.
 
 Versions come from a Go module proxy and files from plain downloads, because these do not count
-against GitHub's rate limit. The API is used if both fail, and if GOPROXY is `off` or
-`direct`. Upstream: `cmd/clusterctl/client/repository/repository_github.go`.
+against GitHub's rate limit. The API is used if both fail, and if GOPROXY is `off` or `direct`. Go
+interprets GOPROXY in the same way: proxies are tried in order, up to `off` or `direct`, which mean
+GitHub itself.
 
-Go module proxies have no rate limit. `GOPROXY` is interpreted as Go does: proxies are tried in
-order, up to `off` or `direct`, which mean GitHub itself. Upstream: `internal/goproxy/goproxy.go`.
+Upstream: `cmd/clusterctl/client/repository/repository_github.go` and `internal/goproxy/goproxy.go`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The template of a new cluster: from a provider's repository, a URL, or a ConfigMap.
 
-The user's options become variables of it. Upstream: `GetClusterTemplate` and
+The user's options become variables of the template. Upstream: `GetClusterTemplate` and
 `templateOptionsToVariables` in `cmd/clusterctl/client/config.go`.
 """
 
@@ -31,6 +31,9 @@ from kapy.kube.qualified_names import dns_label_errors, dns_subdomain_errors
 if TYPE_CHECKING:
     from kapy.client.client import Client
     from kapy.clusterctl.config import Config
+
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 class Management(Protocol):
@@ -73,6 +76,20 @@ class FromConfigMap:
 
 
 Source: TypeAlias = FromRepository | FromPlace | FromConfigMap
+
+
+@dataclass(frozen=True)
+class TemplateOptions:
+    """A cluster's name and namespace, its version, and its machine counts.
+
+    None and "" leave a value to the environment, the configuration file and the template.
+    """
+
+    name: str
+    namespace: str = ""
+    kubernetes_version: str = ""
+    control_plane_machines: int | None = None
+    worker_machines: int | None = None
 
 
 async def cluster_template_of(
@@ -199,23 +216,6 @@ def _client(reach: Connect) -> Client | None:
         return reach().client
     except KapyError:
         return None  # a template can be generated without a management cluster
-
-
-_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")
-
-
-@dataclass(frozen=True)
-class TemplateOptions:
-    """A cluster's name and namespace, its version, and its machine counts.
-
-    None and "" leave a value to the environment, the configuration file and the template.
-    """
-
-    name: str
-    namespace: str = ""
-    kubernetes_version: str = ""
-    control_plane_machines: int | None = None
-    worker_machines: int | None = None
 
 
 def _set_variables(options: TemplateOptions, variables: Variables) -> None:

@@ -1,5 +1,5 @@
-"""Computes the possible upgrades of a management cluster by contract, and the one that a user
-chose.
+"""Computes the possible upgrades of a management cluster by contract, and the upgrade that a user
+requests.
 
 The user names providers and versions in flags. The core provider leads: all others must support its
 contract, or a compatible one. Upstream: `upgrader.go` and `upgrader_info.go` in
@@ -54,6 +54,51 @@ class Plan:
         return any(not item.next_version for item in self.items)
 
 
+@dataclass(frozen=True)
+class Releases:
+    """The releases of an installed provider. newer: versions after the installed one, ascending."""
+
+    provider: Installed
+    metadata: Metadata
+    newer: tuple[Version, ...] = ()
+
+    @property
+    def contract(self) -> str:
+        """The contract of the installed version."""
+        return self.contract_of(_version_of(self.provider.version, self.provider)) or ""
+
+    def contract_of(self, version: Version) -> str | None:
+        """Return the contract of a version, None if no release series includes it."""
+        place = version.major, version.minor
+        return next(
+            (
+                release_series.contract
+                for release_series in self.metadata.series
+                if (release_series.major, release_series.minor) == place
+            ),
+            None,
+        )
+
+    def contracts(self) -> list[str]:
+        """Return the contracts of the installed release series and of later ones, sorted."""
+        here = _version_of(self.provider.version, self.provider)
+        series = self.metadata.series
+        since = [
+            release_series
+            for release_series in series
+            if (release_series.major, release_series.minor) >= (here.major, here.minor)
+        ]
+        return sorted({release_series.contract for release_series in since})
+
+    def latest(self, contracts: Collection[str]) -> str:
+        """Return the newest version of one of these contracts, without pre-releases; "" for
+        none.
+        """
+        released = [version for version in self.newer if not version.pre]
+        result = [version for version in released if self.contract_of(version) in contracts]
+        return f"v{max(result)}" if result else ""
+
+
 async def plans(installed: Sequence[Installed], config: Config) -> list[Plan]:
     """Return all possible upgrades, sorted by contract. Raises ClusterctlErrors."""
     core = core_of(installed)
@@ -76,6 +121,22 @@ async def plan_of(contract: str, installed: Sequence[Installed], config: Config)
     plan = _plan(await _releases(installed, config), contract)
     items = tuple(item for item in plan.items if item.next_version and not item.provider.built_in)
     return Plan(contract, items)
+
+
+def wanted_versions(
+    names: Mapping[ProviderType, Sequence[str]], installed: Sequence[Installed]
+) -> dict[str, str]:
+    """Return the requested version by instance (`capa-system/infrastructure-aws`).
+
+    Raises ConfigError.
+    """
+    versions = {}
+    for of_type in ProviderType:
+        for text in names.get(of_type, ()):
+            if text:
+                instance, version = _wanted_version(text, of_type, installed)
+                versions[instance] = version
+    return versions
 
 
 async def custom_plan(
@@ -129,8 +190,61 @@ def check_steps(plan: Plan) -> None:
             )
 
 
+def _wanted_version(
+    text: str, of_type: ProviderType, installed: Sequence[Installed]
+) -> tuple[str, str]:
+    form = (
+        f'invalid provider name "{text}". Provider name should be in the form '
+        "namespace/provider:version or provider:version"
+    )
+    namespace, slash, rest = text.lower().rpartition("/")
+    if (slash and (not namespace or "/" in namespace)) or (not slash and ":" not in rest):
+        raise ConfigError(form)
+    name, version = parse_reference(rest if slash else text)
+    if not version:
+        raise ConfigError(f"{form} and version cannot be empty")
+    if not slash:
+        namespace = _namespace(find_installed(installed, name, of_type))
+    return f"{namespace}/{manifest_label(name, of_type)}", version
+
+
+def _namespace(instances: Sequence[Installed]) -> str:
+    """Return the namespace of a provider, "" if it is ambiguous or unknown."""
+    namespaces = {provider.namespace for provider in instances}
+    return namespaces.pop() if len(namespaces) == 1 else ""
+
+
 async def _releases(installed: Sequence[Installed], config: Config) -> list[Releases]:
-    return await bounded_gather(partial(releases_of, provider, config) for provider in installed)
+    return await bounded_gather(partial(_read_releases, provider, config) for provider in installed)
+
+
+async def _read_releases(provider: Installed, config: Config) -> Releases:
+    """Return the releases in a provider's repository. Raises RepositoryError, MetadataError,
+    InventoryError.
+    """
+    current = _version_of(provider.version, provider)
+    if provider.built_in:  # built-in providers have no repository
+        series = ReleaseSeries(current.major, current.minor, CONTRACT)
+        return Releases(provider, Metadata(provider.label, (series,)))
+    repository = repository_of(config.provider(provider.name, provider.type), config)
+    tags = {_version_of(tag, provider): tag for tag in await repository.versions()}
+    if not tags:
+        raise InventoryError(
+            f"failed to get available versions for the {provider.instance} provider; its "
+            "repository has none"
+        )
+    metadata = await read_metadata(repository, provider.label, tags[max(tags)])
+    newer = tuple(sorted(tag for tag in tags if tag > current))
+    releases = Releases(provider, metadata, newer)
+    for version in (current, *newer):
+        if releases.contract_of(version) is None:
+            which = "the current version" if version == current else "one of the available versions"
+            raise MetadataError(
+                f"invalid provider metadata: version v{version} ({which}) for the provider "
+                f"{provider.instance} does not match any release series; the metadata.yaml of "
+                f"{tags[max(tags)]} has to name it"
+            )
+    return releases
 
 
 def _releases_of(provider: Installed, releases: Sequence[Releases]) -> Releases:
@@ -173,120 +287,6 @@ def _check(releases: Releases, versions: Mapping[str, str], allowed: Sequence[st
         f"{', '.join(allowed)} contract versions. Please include the {provider.instance} provider "
         "in the upgrade"
     )
-
-
-def wanted_versions(
-    names: Mapping[ProviderType, Sequence[str]], installed: Sequence[Installed]
-) -> dict[str, str]:
-    """Return the requested version by instance (`capa-system/infrastructure-aws`).
-
-    Raises ConfigError.
-    """
-    versions = {}
-    for of_type in ProviderType:
-        for text in names.get(of_type, ()):
-            if text:
-                instance, version = _wanted_version(text, of_type, installed)
-                versions[instance] = version
-    return versions
-
-
-def _wanted_version(
-    text: str, of_type: ProviderType, installed: Sequence[Installed]
-) -> tuple[str, str]:
-    form = (
-        f'invalid provider name "{text}". Provider name should be in the form '
-        "namespace/provider:version or provider:version"
-    )
-    namespace, slash, rest = text.lower().rpartition("/")
-    if (slash and (not namespace or "/" in namespace)) or (not slash and ":" not in rest):
-        raise ConfigError(form)
-    name, version = parse_reference(rest if slash else text)
-    if not version:
-        raise ConfigError(f"{form} and version cannot be empty")
-    if not slash:
-        namespace = _namespace(find_installed(installed, name, of_type))
-    return f"{namespace}/{manifest_label(name, of_type)}", version
-
-
-def _namespace(instances: Sequence[Installed]) -> str:
-    """Return the namespace of a provider, "" if it is ambiguous or unknown."""
-    namespaces = {provider.namespace for provider in instances}
-    return namespaces.pop() if len(namespaces) == 1 else ""
-
-
-@dataclass(frozen=True)
-class Releases:
-    """The releases of an installed provider. newer: versions after the installed one, ascending."""
-
-    provider: Installed
-    metadata: Metadata
-    newer: tuple[Version, ...] = ()
-
-    @property
-    def contract(self) -> str:
-        """The contract of the installed version."""
-        return self.contract_of(_version_of(self.provider.version, self.provider)) or ""
-
-    def contract_of(self, version: Version) -> str | None:
-        """Return the contract of a version, None if no release series includes it."""
-        place = version.major, version.minor
-        return next(
-            (
-                release_series.contract
-                for release_series in self.metadata.series
-                if (release_series.major, release_series.minor) == place
-            ),
-            None,
-        )
-
-    def contracts(self) -> list[str]:
-        """Return the contracts of the installed release series and of later ones, sorted."""
-        here = _version_of(self.provider.version, self.provider)
-        series = self.metadata.series
-        since = [
-            release_series
-            for release_series in series
-            if (release_series.major, release_series.minor) >= (here.major, here.minor)
-        ]
-        return sorted({release_series.contract for release_series in since})
-
-    def latest(self, contracts: Collection[str]) -> str:
-        """Return the newest version of one of these contracts, without pre-releases; "" for
-        none.
-        """
-        released = [version for version in self.newer if not version.pre]
-        result = [version for version in released if self.contract_of(version) in contracts]
-        return f"v{max(result)}" if result else ""
-
-
-async def releases_of(provider: Installed, config: Config) -> Releases:
-    """Return the releases in a provider's repository. Raises RepositoryError, MetadataError,
-    InventoryError.
-    """
-    current = _version_of(provider.version, provider)
-    if provider.built_in:  # built-in providers have no repository
-        series = ReleaseSeries(current.major, current.minor, CONTRACT)
-        return Releases(provider, Metadata(provider.label, (series,)))
-    repository = repository_of(config.provider(provider.name, provider.type), config)
-    tags = {_version_of(tag, provider): tag for tag in await repository.versions()}
-    if not tags:
-        raise InventoryError(
-            f"failed to get available versions for the {provider.instance} provider; its "
-            "repository has none"
-        )
-    metadata = await read_metadata(repository, provider.label, tags[max(tags)])
-    newer = tuple(sorted(tag for tag in tags if tag > current))
-    releases = Releases(provider, metadata, newer)
-    for version in (current, *newer):
-        if releases.contract_of(version) is None:
-            which = "the current version" if version == current else "one of the available versions"
-            raise MetadataError(
-                f"invalid provider metadata: version v{version} ({which}) for the provider "
-                f"{provider.instance} does not match any release series; the metadata.yaml of "
-                f"{tags[max(tags)]} has to name it"
-            )
-    return releases
 
 
 def _version_of(text: str, provider: Installed) -> Version:
