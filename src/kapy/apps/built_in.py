@@ -38,6 +38,9 @@ from kapy.kube.http import Reply, Request
 from kapy.kube.names import CRDS, DEPLOYMENTS, NAMESPACES, PODS
 from kapy.providers.inmemory import InMemoryClusters
 
+_CHUNK_BYTES: Final = 1 << 16
+POD: Final = Key("capd-system", "capd-controller-manager-0")
+
 
 @dataclass(frozen=True)
 class _BuiltInProvider:
@@ -259,10 +262,6 @@ def _pod_status(now: str) -> Document:
     types = ("PodScheduled", "Initialized", "ContainersReady", "Ready")
     conditions = [{"type": item, "status": "True", "lastTransitionTime": now} for item in types]
     return {"phase": "Running", "podIP": "127.0.0.1", "startTime": now, "conditions": conditions}
-
-
-POD: Final = Key("capd-system", "capd-controller-manager-0")
-_CHUNK_BYTES: Final = 1 << 16
 
 
 class ManagerPod:

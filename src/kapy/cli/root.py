@@ -21,6 +21,8 @@ from kapy.cli.lazy import LazyGroup
 from kapy.cli.output import write_failure_code
 from kapy.cli.tree import COMMANDS, root_help
 
+_PREFIXES: Final = ("kapy", "clusterctl")
+
 
 class _Root(LazyGroup):
     def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002
@@ -60,34 +62,6 @@ def run(arguments: Sequence[str]) -> int:
         return ROOT.main(words, prog_name="kapy", standalone_mode=False)
 
     return exit_code(called)
-
-
-_PERMISSION_HINT: Final = "let this user write there, or use another place"
-_PATH_HINT: Final = "another kind of file is needed there: move this one away, or use another place"
-_SPACE_HINT: Final = "make room, or use another place"
-_DEVICE_HINT: Final = "see that the disk or the network file system works, or use another place"
-_HINTS_BY_ERRNO: Final = {
-    errno.EACCES: _PERMISSION_HINT,
-    errno.EPERM: _PERMISSION_HINT,
-    errno.EROFS: _PERMISSION_HINT,
-    errno.EEXIST: _PATH_HINT,
-    errno.ENOTDIR: _PATH_HINT,
-    errno.EISDIR: _PATH_HINT,
-    errno.ENOTEMPTY: _PATH_HINT,
-    errno.ELOOP: _PATH_HINT,
-    errno.ENOENT: "see that the path is right, and that links on it lead somewhere",
-    errno.ENAMETOOLONG: "use a shorter path",
-    errno.ENOSPC: _SPACE_HINT,
-    errno.EDQUOT: _SPACE_HINT,
-    errno.EFBIG: _SPACE_HINT,
-    errno.EIO: _DEVICE_HINT,
-    errno.ESTALE: _DEVICE_HINT,
-    errno.ENOLCK: _DEVICE_HINT,
-    errno.ENXIO: _DEVICE_HINT,
-    errno.EMFILE: "raise the limit of open files (ulimit -n)",
-    errno.ENFILE: "close other programs: the system has no room for open files",
-}
-"""Advice for errors of the operating system that the user can mend; they are no defects of kapy."""
 
 
 def exit_code(call: Callable[[], object]) -> int:
@@ -131,6 +105,34 @@ def _convert_help_command(arguments: Sequence[str]) -> list[str]:
     return list(arguments)
 
 
+_PERMISSION_HINT: Final = "let this user write there, or use another place"
+_PATH_HINT: Final = "another kind of file is needed there: move this one away, or use another place"
+_SPACE_HINT: Final = "make room, or use another place"
+_DEVICE_HINT: Final = "see that the disk or the network file system works, or use another place"
+_HINTS_BY_ERRNO: Final = {
+    errno.EACCES: _PERMISSION_HINT,
+    errno.EPERM: _PERMISSION_HINT,
+    errno.EROFS: _PERMISSION_HINT,
+    errno.EEXIST: _PATH_HINT,
+    errno.ENOTDIR: _PATH_HINT,
+    errno.EISDIR: _PATH_HINT,
+    errno.ENOTEMPTY: _PATH_HINT,
+    errno.ELOOP: _PATH_HINT,
+    errno.ENOENT: "see that the path is right, and that links on it lead somewhere",
+    errno.ENAMETOOLONG: "use a shorter path",
+    errno.ENOSPC: _SPACE_HINT,
+    errno.EDQUOT: _SPACE_HINT,
+    errno.EFBIG: _SPACE_HINT,
+    errno.EIO: _DEVICE_HINT,
+    errno.ESTALE: _DEVICE_HINT,
+    errno.ENOLCK: _DEVICE_HINT,
+    errno.ENXIO: _DEVICE_HINT,
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.ENFILE: "close other programs: the system has no room for open files",
+}
+"""Advice for errors of the operating system that the user can mend; they are no defects of kapy."""
+
+
 def error_message(error: BaseException) -> str:
     """Return the user's message of an error."""
     from kapy.kube.errors import KapyError, Unreachable
@@ -147,9 +149,6 @@ def error_message(error: BaseException) -> str:
         )
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return f"unexpected {what} (KAPY_DEBUG=1 shows where; please report it)"
-
-
-_PREFIXES: Final = ("kapy", "clusterctl")
 
 
 def _run_plugin(arguments: Sequence[str], own: Container[str]) -> None:

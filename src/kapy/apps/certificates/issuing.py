@@ -1,5 +1,5 @@
-"""Computes the Secret of a Certificate: its signer, whether it is valid, until when, and its
-replacement. Pure.
+"""Issues the Secret of a Certificate: selects the signer, decides on renewal, and computes the new
+Secret. Pure.
 """
 
 from __future__ import annotations
@@ -34,6 +34,11 @@ from kapy.kube.pki import (
 _CLUSTER_NAMESPACE: Final = "cert-manager"
 """The namespace of the Secrets that ClusterIssuers name, as in cert-manager."""
 _Secrets = Callable[[Key], Document | None]
+
+CERTIFICATE_VALIDITY: Final = timedelta(days=90)
+"""The default of `spec.duration`, as in cert-manager."""
+CA_VALIDITY: Final = timedelta(days=3650)
+_UNSUPPORTED: Final = ("keystores", "additionalOutputFormats", "literalSubject", "otherNames")
 
 
 class NotReady(Exception):
@@ -124,12 +129,6 @@ def _pair_of(place: Key, secret: Document) -> tuple[KeyPair, bytes]:
             "an authority (isCA)",
         )
     return KeyPair(certificate, key), certificate + value(secret, "previous.crt")
-
-
-CERTIFICATE_VALIDITY: Final = timedelta(days=90)
-"""The default of `spec.duration`, as in cert-manager."""
-CA_VALIDITY: Final = timedelta(days=3650)
-_UNSUPPORTED: Final = ("keystores", "additionalOutputFormats", "literalSubject", "otherNames")
 
 
 class RenewalReason(NamedTuple):

@@ -39,8 +39,8 @@ LEAF_KEY: Final = "tls.key"
 _PEM: Final = re.compile(rb"-----BEGIN ([A-Z ]+)-----\n.*?-----END \1-----\n?", re.DOTALL)
 _EC: Final = "ECDSA-P256"
 _APART: Final = f"{CA} and {KEYS} do not belong together"
-certificate_facts: Final = lru_cache(32)(pki.facts)
-"""They are looked at again and again, and never change."""
+_certificate_facts: Final = lru_cache(32)(pki.facts)
+"""The facts of a certificate, cached: they are needed often, and never change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +128,11 @@ class Authorities:
         """Return the time when the next CA must be created: now, if none is valid."""
         if not any(is_valid(item.certificate, now) for item in self.pairs):
             return now
-        return certificate_facts(self.pairs[-1].certificate).not_after - periods.ca / 3
+        return _certificate_facts(self.pairs[-1].certificate).not_after - periods.ca / 3
 
     def rotate(self, now: datetime, periods: ValidityPeriods) -> Authorities:
         """These CAs plus a new one, without expired ones. Takes CPU: generates a key."""
-        good = (item for item in self.pairs if certificate_facts(item.certificate).not_after > now)
+        good = (item for item in self.pairs if _certificate_facts(item.certificate).not_after > now)
         return authorities(now, periods, good)
 
 
@@ -172,7 +172,7 @@ def is_valid(certificate: bytes, now: datetime) -> bool:
     """Return whether clients accept a certificate now. Its validity may begin in the future, if it
     was issued while a clock was ahead.
     """
-    facts = certificate_facts(certificate)
+    facts = _certificate_facts(certificate)
     return facts.not_before <= now < facts.not_after
 
 
@@ -183,8 +183,8 @@ def leaf_renewal_time(
     ends then, too."""
     if not is_valid(certificate, now):
         return now
-    end = certificate_facts(certificate).not_after
-    return end if end >= certificate_facts(signer).not_after else end - periods.leaf / 3
+    end = _certificate_facts(certificate).not_after
+    return end if end >= _certificate_facts(signer).not_after else end - periods.leaf / 3
 
 
 def secret_value(secret: Document, name: str) -> bytes:
@@ -196,7 +196,7 @@ def secret_value(secret: Document, name: str) -> bytes:
 
 
 def _begin_time(pair: pki.KeyPair) -> datetime:
-    return certificate_facts(pair.certificate).not_before + pki.BACKDATING
+    return _certificate_facts(pair.certificate).not_before + pki.BACKDATING
 
 
 def _pem_blocks(text: bytes) -> list[bytes]:
@@ -236,7 +236,7 @@ def takeover_time(secret: Document, periods: ValidityPeriods) -> datetime | None
     pair = given_pair(secret)
     if pair is None:
         return None
-    facts = certificate_facts(pair.certificate)
+    facts = _certificate_facts(pair.certificate)
     own = own_authorities(secret)
     if own is not None:
         return min(own.trusted_time(periods), facts.not_after)

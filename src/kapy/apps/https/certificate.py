@@ -1,7 +1,8 @@
 """The certificate of an HTTPS server: issued by its own CA, or supplied in a folder.
 
 Both are in a folder with kubelet's file names, `tls.crt` and `tls.key`; the own CA is `ca.crt` and
-`ca.key` beside them. New connections use new files.
+`ca.key` beside them. A changed certificate is used for new connections. Reads of the files are
+counted.
 """
 
 from __future__ import annotations

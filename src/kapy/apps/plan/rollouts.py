@@ -1,6 +1,5 @@
-"""Predicts the rollouts of a change: replaced Machines, reasons, steps and the resulting objects.
-
-Deletions that follow from a deleted object are predicted, too.
+"""Predicts the rollouts of a change: replaced Machines, reasons, steps and resulting objects; and
+the deletions that follow from deleted objects.
 """
 
 from __future__ import annotations
@@ -27,6 +26,21 @@ from kapy.kube.names import GroupKind, split_api_version
 
 _MACHINE: Final = kind_of(Machine)
 _WITH_MACHINES: Final = (Machine.RESOURCE.kind, MachineSet.RESOURCE.kind)
+
+
+def outcomes(snapshot: Snapshot, nodes: AssumedNodes, now: datetime) -> Iterator[Outcome]:
+    """Predicted outcomes of all objects with machines that are not up to date.
+
+    Planners of the controllers predict MachineDeployments and KubeadmControlPlanes. Other control
+    planes and machine pools depend on their providers: they are listed and assumed to finish.
+    Objects that are being deleted are gone afterwards.
+    """
+    objects = Objects(snapshot)
+    yield from _deletions(objects, now)
+    yield from kubeadm_control_planes(objects, now)
+    yield from foreign_control_planes(objects)
+    yield from machine_deployments(objects, now)
+    yield from _machine_pools(objects, nodes)
 
 
 def _deletions(objects: Objects, now: datetime) -> Iterator[Outcome]:
@@ -75,7 +89,7 @@ def _is_of_machines(document: Document) -> bool:
     )
 
 
-def machine_pools(objects: Objects, nodes: AssumedNodes) -> Iterator[Outcome]:
+def _machine_pools(objects: Objects, nodes: AssumedNodes) -> Iterator[Outcome]:
     """Outcomes of all MachinePools whose Nodes have another version and that are neither paused nor
     being deleted."""
     for pool in objects.all(MachinePool):
@@ -89,18 +103,3 @@ def machine_pools(objects: Objects, nodes: AssumedNodes) -> Iterator[Outcome]:
             after = copy_model(pool)
             after.status.observed_generation = pool.metadata.generation
             yield Outcome(Rollout(name_of(pool), by_provider=True), [to_document(after)])
-
-
-def outcomes(snapshot: Snapshot, nodes: AssumedNodes, now: datetime) -> Iterator[Outcome]:
-    """Predicted outcomes of all objects with machines that are not up to date.
-
-    Planners of the controllers predict MachineDeployments and KubeadmControlPlanes. Other control
-    planes and machine pools depend on their providers: they are listed and assumed to finish.
-    Objects that are being deleted are gone afterwards.
-    """
-    objects = Objects(snapshot)
-    yield from _deletions(objects, now)
-    yield from kubeadm_control_planes(objects, now)
-    yield from foreign_control_planes(objects)
-    yield from machine_deployments(objects, now)
-    yield from machine_pools(objects, nodes)

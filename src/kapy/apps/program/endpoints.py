@@ -23,6 +23,11 @@ Message = Callable[[], str]
 _UNREADABLE: Final = (NotFound, Forbidden)
 """The reason why a resource that the server serves cannot be read."""
 
+_TEXT: Final = b"text/plain; charset=utf-8"
+NO_ADDRESS: Final = "0"
+_WEBHOOK_CHECK: Final = "webhook"
+"""The check of upstream's managers: webhooks are served before these pages are."""
+
 
 def no_message() -> str:
     """Return "": there is no problem."""
@@ -115,12 +120,6 @@ def _read_error(resource: Resource, error: Exception) -> str:
     return f"{resource.group_resource}: {error}"
 
 
-_TEXT: Final = b"text/plain; charset=utf-8"
-NO_ADDRESS: Final = "0"
-WEBHOOK_CHECK: Final = "webhook"
-"""The check of upstream's managers: webhooks are served before these pages are."""
-
-
 class Endpoints:
     """The ASGI application of the health endpoints of a program. ready: returns what the program
     waits for, "" if it is ready. remarks: returns other problems.
@@ -138,7 +137,7 @@ class Endpoints:
             return
         code, text = self._page(scope["path"])
         if code == 200 and b"verbose" in scope.get("query_string", b""):
-            text = b"[+]%s ok\nhealthz check passed\n" % WEBHOOK_CHECK.encode()
+            text = b"[+]%s ok\nhealthz check passed\n" % _WEBHOOK_CHECK.encode()
         await send_reply(send, code, _TEXT, text)
 
     async def stop(self) -> None:
@@ -146,7 +145,7 @@ class Endpoints:
         self._stopping = True
 
     def _page(self, path: str) -> tuple[int, bytes]:
-        match path.removesuffix(f"/{WEBHOOK_CHECK}"):
+        match path.removesuffix(f"/{_WEBHOOK_CHECK}"):
             case "/healthz" | "/livez":
                 return 200, b"ok"
             case "/readyz":
