@@ -44,28 +44,6 @@ _MOST: Final = 5
 """The maximum number of rules that are named in a line."""
 _INFRA_CLUSTER: Final = "infra-cluster"
 
-
-def progress(results: CheckResults, context: RunContext) -> AbstractAsyncContextManager[None]:
-    """Report how many checks have finished, while the body runs."""
-    if context.report_progress is discard_progress:
-        return nullcontext()
-
-    async def tell() -> None:
-        while True:
-            await asyncio.sleep(EVERY)
-            context.report_progress(progress_line(results))
-
-    return run_services(progress=tell)
-
-
-def progress_line(results: CheckResults) -> str:
-    """Return a line about the number of checks that have finished."""
-    names = sorted(set(results.running.values()))
-    some = ", ".join(names[:_MOST])
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return f"{len(results.finished)} checks are over; at work: {some or 'none'}{more}"
-
-
 LIMITS: Final = {0: Limits(), 1: Limits(ONLY, ONLY)}
 
 
@@ -247,6 +225,27 @@ async def _run_check(
         results.findings[check.rule] += result
         results.passed[check.rule] += 1
     results.finished.add((check, kind.resource))
+
+
+def progress(results: CheckResults, context: RunContext) -> AbstractAsyncContextManager[None]:
+    """Report how many checks have finished, while the body runs."""
+    if context.report_progress is discard_progress:
+        return nullcontext()
+
+    async def tell() -> None:
+        while True:
+            await asyncio.sleep(EVERY)
+            context.report_progress(_progress_line(results))
+
+    return run_services(progress=tell)
+
+
+def _progress_line(results: CheckResults) -> str:
+    """Return a line about the number of checks that have finished."""
+    names = sorted(set(results.running.values()))
+    some = ", ".join(names[:_MOST])
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return f"{len(results.finished)} checks are over; at work: {some or 'none'}{more}"
 
 
 def required_capacity(

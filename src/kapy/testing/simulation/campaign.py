@@ -1,5 +1,5 @@
-"""Run many simulations: one for each seed, one for every fault at every point, or random ones for
-some time.
+"""Runs many simulations: one for each seed, one for every fault at every point, or random ones for
+some time. Reduces the faults of a failing run to those that matter.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from kapy.testing.simulation.points import Fault
 from kapy.testing.simulation.run import BadSimulation, Baseline, Outcome, run
 from kapy.testing.simulation.scenarios import Scenario, scenario_named
 from kapy.testing.simulation.story import story_of
+
+_Fails = Callable[[Sequence[Fault]], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +82,6 @@ def exhaustive(
     """Try every kind of fault at every point of a scenario. merges: whether to end a run in a state
     that a good run has reached, too."""
     return explore(scenario, seed, kinds, jobs=jobs, selects=selects, merges=merges)
-
-
-_Fails = Callable[[Sequence[Fault]], bool]
 
 
 def shrink(faults: Sequence[Fault], fails: _Fails) -> tuple[Fault, ...]:

@@ -1,4 +1,4 @@
-"""Try random faults for some time, guided by coverage.
+"""Tries random faults for some time, guided by coverage.
 
 A run that reaches a fault in a state in which it has not happened yet is interesting. Half of the
 runs change one fault of an interesting run, the others draw new ones.
@@ -36,42 +36,7 @@ prevent that: it is told of the deletion too late. Nor may it delete later what 
 an object that is gone, since a move takes objects away whose machines stay. A creation that a cloud
 carries out a minute later is the same."""
 
-
-def random_faults(
-    seed: int,
-    count: int,
-    points: Mapping[tuple[str, str], int],
-    *,
-    without: Collection[str] = (),
-    unfenced: Collection[tuple[str, str]] = UNFENCED,
-) -> tuple[Fault, ...]:
-    """Return as many faults as wanted, each at another point.
-
-    points: how many points the undisturbed run has, by manager and letter. without: kinds that are
-    not drawn. unfenced: kinds that are not drawn for a manager. Each other kind of fault is as
-    likely as any other.
-    """
-    random = Random(f"{seed}/faults")
-    places = {
-        kind: [
-            (manager, letter)
-            for manager, letter in sorted(points)
-            if PointKind(letter) in FAULT_KINDS[kind].points and (kind, manager) not in unfenced
-        ]
-        for kind in sorted(FAULT_KINDS.keys() - set(without))
-    }
-    possible = [kind for kind, kind_places in places.items() if kind_places]
-    faults: dict[Point, Fault] = {}
-    total = sum(points.values())
-    while possible and len(faults) < min(count, total):
-        kind = random.choice(possible)
-        manager, letter = random.choice(places[kind])
-        point = Point(manager, letter, random.randint(1, points[manager, letter]))
-        faults.setdefault(point, Fault(kind, point))
-    return tuple(faults.values())
-
-
-MOST_FAULTS: Final = 6
+_MOST_FAULTS: Final = 6
 
 
 class Interesting(NamedTuple):
@@ -103,6 +68,24 @@ class Found(NamedTuple):
     run: Interesting
     verdict: Verdict
     new: int
+
+
+def random_runs(
+    names: Sequence[str],
+    first_seed: int,
+    *,
+    faults: int,
+    seconds: float,
+    corpus: Iterable[Interesting] = (),
+) -> Iterator[Found]:
+    """Play a corpus, and then runs with random faults until the time is over.
+
+    Each fresh seed plays one scenario, in turn.
+    """
+    exploration = Exploration(names, first_seed, faults=faults)
+    for run in corpus:
+        yield exploration.try_run(run)
+    yield from exploration.runs(seconds)
 
 
 class Exploration:
@@ -161,26 +144,42 @@ class Exploration:
         faults = list(run.faults)
         if len(faults) > 1 and self._random.random() < 0.5:
             faults.remove(self._random.choice(faults))
-        if len(faults) < MOST_FAULTS:
+        if len(faults) < _MOST_FAULTS:
             taken = {fault.point for fault in faults}
             more = self._draw(scenario_named(run.scenario), run.seed, 1)
             faults += [fault for fault in more if fault.point not in taken]
         return run._replace(faults=tuple(faults))
 
 
-def random_runs(
-    names: Sequence[str],
-    first_seed: int,
+def random_faults(
+    seed: int,
+    count: int,
+    points: Mapping[tuple[str, str], int],
     *,
-    faults: int,
-    seconds: float,
-    corpus: Iterable[Interesting] = (),
-) -> Iterator[Found]:
-    """Play a corpus, and then runs with random faults until the time is over.
+    without: Collection[str] = (),
+    unfenced: Collection[tuple[str, str]] = UNFENCED,
+) -> tuple[Fault, ...]:
+    """Return as many faults as wanted, each at another point.
 
-    Each fresh seed plays one scenario, in turn.
+    points: how many points the undisturbed run has, by manager and letter. without: kinds that are
+    not drawn. unfenced: kinds that are not drawn for a manager. Each other kind of fault is as
+    likely as any other.
     """
-    exploration = Exploration(names, first_seed, faults=faults)
-    for run in corpus:
-        yield exploration.try_run(run)
-    yield from exploration.runs(seconds)
+    random = Random(f"{seed}/faults")
+    places = {
+        kind: [
+            (manager, letter)
+            for manager, letter in sorted(points)
+            if PointKind(letter) in FAULT_KINDS[kind].points and (kind, manager) not in unfenced
+        ]
+        for kind in sorted(FAULT_KINDS.keys() - set(without))
+    }
+    possible = [kind for kind, kind_places in places.items() if kind_places]
+    faults: dict[Point, Fault] = {}
+    total = sum(points.values())
+    while possible and len(faults) < min(count, total):
+        kind = random.choice(possible)
+        manager, letter = random.choice(places[kind])
+        point = Point(manager, letter, random.randint(1, points[manager, letter]))
+        faults.setdefault(point, Fault(kind, point))
+    return tuple(faults.values())

@@ -1,4 +1,6 @@
-"""The managers of a simulated management cluster: processes that end, and start again."""
+"""The managers of a simulated management cluster: processes that end and start again, and their
+leader election.
+"""
 
 from __future__ import annotations
 
@@ -63,14 +65,7 @@ MANAGERS: Final = {
 RESTART_SECONDS: Final = 5.0
 SECOND_SECONDS: Final = 60.0
 
-
-class SmallKeys(PrivateKeyPool):
-    """Keys that are fast to generate."""
-
-    async def new(self, algorithm: Algorithm = USUAL) -> bytes:
-        """Return a new key as PEM."""
-        del algorithm
-        return new_key("ECDSA-P256")
+_NAMESPACE: Final = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +302,13 @@ class Manager:
             self.processes.remove(process)
 
 
-_NAMESPACE: Final = "default"
+class SmallKeys(PrivateKeyPool):
+    """Keys that are fast to generate."""
+
+    async def new(self, algorithm: Algorithm = USUAL) -> bytes:
+        """Return a new key as PEM."""
+        del algorithm
+        return new_key("ECDSA-P256")
 
 
 class LeaseNetwork(Interceptor):

@@ -1,9 +1,10 @@
-"""States of a world that can be compared: at the end of a run, and while it rests for a moment.
+"""States of a simulated world that can be compared: at the end of a run, and at rest.
 
-The end of a run is compared with that of another one. States of rest tell runs that go on alike: a
-run with a fault comes to a state that another run has reached before it: the same objects, the
-same cloud, the same managers restarted, and no controller that works or tries something again.
-That run has played the rest. Names, UIDs and times are not compared.
+The end of a run is compared with the end of the undisturbed run.
+
+Two runs in the same state of rest continue in the same way: they have the same objects, the same
+cloud and the same restarted managers, and no controller works or retries. So a run with a fault can
+end when it reaches a state of rest of an earlier run. Names, UIDs and times are not compared.
 """
 
 from __future__ import annotations
@@ -63,6 +64,16 @@ _ANNOTATIONS: Final = frozenset(
 _STATUS: Final = frozenset(("lastRemediation", "lastUpdated", "collisionCount"))
 _SECRET: Final = frozenset(("data", "token", "caCertHashes"))
 
+_VARYING: Final = (
+    (_UID, "UID"),
+    (_TIME, "TIME"),
+    (_ADDRESS, "ADDRESS"),
+    (_SUFFIX, "-*"),
+    (_HASH, "HASH"),
+)
+_RESTARTS: Final = ("crash-before", "crash-after")
+_COMPARED: Final = (*_RESTARTS, "lost-reply", "stale")
+
 
 def end_state(world: World) -> EndState:
     """Return the stored objects at the end of a run."""
@@ -76,11 +87,6 @@ def end_state(world: World) -> EndState:
             content = msgspec.json.encode(_plain(document, dropped), order="sorted").decode()
             objects[f"{kind} {content}"] += 1
     return objects
-
-
-def _plain_text(document: Document) -> str:
-    """Return an object as text, without names and times."""
-    return msgspec.json.encode(_plain(document, _DROPPED), order="sorted").decode()
 
 
 def differences(expected: EndState, actual: EndState) -> list[str]:
@@ -156,6 +162,11 @@ def _paths(value: Any, path: str) -> Iterable[tuple[str, Any]]:
         yield path, value
 
 
+def _plain_text(document: Document) -> str:
+    """Return an object as text, without names and times."""
+    return msgspec.json.encode(_plain(document, _DROPPED), order="sorted").decode()
+
+
 def _plain(value: Any, dropped: frozenset[str]) -> Any:
     if isinstance(value, dict):
         return {
@@ -177,29 +188,11 @@ def _field(name: str, value: Any, dropped: frozenset[str]) -> Any:
     return _plain(value, dropped)
 
 
-_VARYING: Final = (
-    (_UID, "UID"),
-    (_TIME, "TIME"),
-    (_ADDRESS, "ADDRESS"),
-    (_SUFFIX, "-*"),
-    (_HASH, "HASH"),
-)
-
-
 def _plain_string(text: str) -> str:
     """Return a text without names and times."""
     for pattern, word in _VARYING:
         text = pattern.sub(word, text)
     return text
-
-
-def _documents_of(world: World, kind: str) -> list[Document]:
-    """Return the stored objects of a kind."""
-    return world.documents(world.resources[kind])
-
-
-_RESTARTS: Final = ("crash-before", "crash-after")
-_COMPARED: Final = (*_RESTARTS, "lost-reply", "stale")
 
 
 def resting_state(world: World, fault: Fault | None) -> bytes | None:

@@ -28,6 +28,11 @@ PATIENCE: Final = 6000.0
 """Seconds in which a goal must be reached: several times the longest back-off."""
 POLL: Final = 1.0
 
+_LOOK: Final = 60.0
+_LOOKS: Final = 20
+_NODE: Final = re.compile(r"Control plane Node (\S+) does not have a corresponding Machine")
+_MEMBER: Final = re.compile(r"Etcd doesn't have an etcd member for Node (\S+)")
+
 
 class GoalMissed(KapyError):
     """A goal was not reached in time; the message names it and the last state."""
@@ -256,12 +261,6 @@ class User:
         workload = self.world.cloud.get(Key(NAMESPACE, cluster))
         assert workload is not None
         set_node_ready(workload, machine, status, self.world.network.workload_clock)
-
-
-_LOOK: Final = 60.0
-_LOOKS: Final = 20
-_NODE: Final = re.compile(r"Control plane Node (\S+) does not have a corresponding Machine")
-_MEMBER: Final = re.compile(r"Etcd doesn't have an etcd member for Node (\S+)")
 
 
 async def _follow_reports(world: World) -> None:

@@ -1,5 +1,5 @@
-"""Checks of the rules that clusterctl has for running providers: a Cluster that kapy's own `move`
-moves to another management cluster.
+"""Checks of the rules of clusterctl for running providers: owners of objects, and a `move` to
+another management cluster.
 
 These checks run in stage 2, when the provider is stopped. They start it on the first API server,
 stop it, and start it on the second one after the move.
@@ -40,6 +40,14 @@ from kapy.testing.conformance.write_log import Write
 from kapy.testing.fake_core import owned_by
 
 _NO_PART: Final = "no kind of the provider has a part in a Cluster; claims belong to who makes them"
+
+_INITIALIZED: Final = {
+    "type": "ControlPlaneInitialized",
+    "status": "True",
+    "reason": "Initialized",
+    "message": "",
+    "lastTransitionTime": "2026-01-01T00:00:00Z",
+}
 
 
 async def _owners(fixture: Fixture) -> AsyncIterator[Finding]:
@@ -117,15 +125,6 @@ async def _below(fixture: Fixture, name: str, cluster: Document) -> None:
             await fixture.patch(
                 {"metadata": {"ownerReferences": [owned_by(cluster)]}}, name, resource
             )
-
-
-_INITIALIZED: Final = {
-    "type": "ControlPlaneInitialized",
-    "status": "True",
-    "reason": "Initialized",
-    "message": "",
-    "lastTransitionTime": "2026-01-01T00:00:00Z",
-}
 
 
 @dataclass(frozen=True)

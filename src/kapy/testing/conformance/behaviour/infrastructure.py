@@ -1,4 +1,4 @@
-"""Checks that only infrastructure providers have: of clusters, of machines and of machine pools."""
+"""Checks for infrastructure providers only: of clusters, machines and machine pools."""
 
 from __future__ import annotations
 
@@ -19,6 +19,12 @@ from kapy.testing.conformance.fixture import NAME, Fixture, quote_writes
 from kapy.testing.conformance.provider_under_test import Kind
 
 _MANAGED: Final = {Annotation.MANAGED_BY: "somebody"}
+
+TYPES: Final = ("Hostname", "ExternalIP", "InternalIP", "ExternalDNS", "InternalDNS")
+SECOND: Final = "worker-1"
+DOMAIN: Final = "conformance-domain"
+WANTED: Final = (2, 3, 1)
+"""How many machines are wanted, one after the other."""
 
 
 async def endpoint_of_others(fixture: Fixture) -> AsyncIterator[Finding]:
@@ -63,11 +69,6 @@ CLUSTER_CHECKS: Final = (
     Check("infra-cluster/endpoint-of-others", endpoint_of_others),
     Check("infra-cluster/externally-managed", externally_managed),
 )
-
-
-TYPES: Final = ("Hostname", "ExternalIP", "InternalIP", "ExternalDNS", "InternalDNS")
-SECOND: Final = "worker-1"
-DOMAIN: Final = "conformance-domain"
 
 
 async def infrastructure_wait(fixture: Fixture) -> AsyncIterator[Finding]:
@@ -182,10 +183,6 @@ MACHINE_CHECKS: Final = (
     Check("infra-machine/failure-domain", failure_domain),
     Check("infra-machine/address-types", address_types),
 )
-
-
-WANTED: Final = (2, 3, 1)
-"""How many machines are wanted, one after the other."""
 
 
 async def provider_ids(fixture: Fixture) -> AsyncIterator[Finding]:

@@ -1,4 +1,6 @@
-"""Checks of new objects: reaction, order of writes, the flag of completion, no writes at rest."""
+"""Checks of the life of an object: first reaction, order of writes, the flag of completion, and no
+writes at rest.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,8 @@ from kapy.testing.conformance.fixture import NAME, Fixture, quote_writes
 
 EVENTS: Final = 20
 """Events that a provider may write about nothing new, in a quiet time."""
+
+_TOUCH: Final[Document] = {"metadata": {"labels": {"conformance": "touched"}}}
 
 
 async def watch(fixture: Fixture) -> AsyncIterator[Finding]:
@@ -124,9 +128,6 @@ async def idle(fixture: Fixture) -> AsyncIterator[Finding]:
             f"{more} Events were written in {seconds} without any news",
             "record an Event when something happens, not each time that the object is looked at",
         )
-
-
-_TOUCH: Final[Document] = {"metadata": {"labels": {"conformance": "touched"}}}
 
 
 async def initialized(fixture: Fixture) -> AsyncIterator[Finding]:

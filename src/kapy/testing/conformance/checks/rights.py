@@ -41,7 +41,7 @@ def _rights(judged: tuple[Definition, Release]) -> Iterator[Finding]:
     plural = str(
         definition.object.at("spec.names.plural") or definition.object.name.partition(".")[0]
     )
-    granted = verbs_of(_roles_of_core(release), definition.group, plural)
+    granted = _verbs_of(_roles_of_core(release), definition.group, plural)
     # The contract's example for control planes grants core less for their templates.
     wanted = _OF_TEMPLATES if definition.is_template else _VERBS
     missing = [verb for verb in wanted if not granted & {verb, "*"}]
@@ -69,7 +69,7 @@ def _roles_of_core(release: Release) -> list[Object]:
     ]
 
 
-def verbs_of(roles: list[Object], group: str, plural: str) -> set[str]:
+def _verbs_of(roles: list[Object], group: str, plural: str) -> set[str]:
     """Return the verbs that roles grant for a resource, as the roles write them."""
     rules = [rule for role in roles for rule in role.items("rules")]
     return {
@@ -109,10 +109,10 @@ _NO_RIGHTS: Final = "no binding of the release grants its manager anything, or i
 def _managers(release: Release) -> list[Object]:
     """Return the Deployments whose ServiceAccount has rights."""
     deployments = [item for item in release.installed if item.kind == "Deployment"]
-    return [deployment for deployment in deployments if roles_of(release, deployment)]
+    return [deployment for deployment in deployments if _roles_of(release, deployment)]
 
 
-def roles_of(release: Release, deployment: Object) -> list[Object]:
+def _roles_of(release: Release, deployment: Object) -> list[Object]:
     """Return the ClusterRoles that a Deployment's ServiceAccount has in all namespaces."""
     account = deployment.at("spec.template.spec.serviceAccountName") or "default"
     names = {
@@ -161,9 +161,9 @@ CLAIM_RIGHTS: Final = Check(_of_ipam, _ipam_rights, _NO_RIGHTS)
 def _missing(
     deployment: Object, release: Release, wanted: Mapping[str, tuple[str, ...]]
 ) -> Iterator[Finding]:
-    roles = roles_of(release, deployment)
+    roles = _roles_of(release, deployment)
     for resource, verbs in wanted.items():
-        granted = verbs_of(roles, _GROUP, resource)
+        granted = _verbs_of(roles, _GROUP, resource)
         missing = [verb for verb in verbs if not granted.intersection((*verb.split(), "*"))]
         if missing:
             text = ", ".join(item.replace(" ", " or ") for item in missing)

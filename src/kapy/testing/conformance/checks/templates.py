@@ -16,6 +16,8 @@ _NONE: Final = "there are no cluster templates"
 _CLUSTER: Final = "Cluster"
 _NAME: Final = "CLUSTER_NAME"
 
+_PATH: Final = "spec.template.spec.infrastructureRef"
+
 
 def _templates(release: Release) -> list[File]:
     return release.templates
@@ -86,9 +88,6 @@ def _another_name(value: Object) -> Iterator[Finding]:
 
 
 COMMON_VARIABLES: Final = Check(_of_clusters, _another_name, "no cluster template has a Cluster")
-
-
-_PATH: Final = "spec.template.spec.infrastructureRef"
 
 
 def _pools(release: Release) -> Iterator[tuple[Object, Release]]:

@@ -12,6 +12,17 @@ from kapy.testing.simulation.foreign_control_plane import ForeignControlPlane
 from kapy.testing.simulation.scenarios.manifests import CLUSTER
 from kapy.testing.simulation.user import User, View, condition_of, is_true
 
+_PAUSABLE: Final = (
+    "Cluster",
+    "Machine",
+    "MachineSet",
+    "MachineDeployment",
+    "KubeadmControlPlane",
+    "KubeadmConfig",
+    "DevMachine",
+    "DevCluster",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
@@ -113,18 +124,6 @@ def deletion_waits_for(machine: str, word: str) -> Goal:
 def is_paused_everywhere(view: View) -> bool:
     """Return whether every object of a cluster says that it is paused."""
     return all(is_true(document, "Paused") for kind in _PAUSABLE for document in view.all(kind))
-
-
-_PAUSABLE: Final = (
-    "Cluster",
-    "Machine",
-    "MachineSet",
-    "MachineDeployment",
-    "KubeadmControlPlane",
-    "KubeadmConfig",
-    "DevMachine",
-    "DevCluster",
-)
 
 
 def nothing_is_left(view: View) -> bool:
