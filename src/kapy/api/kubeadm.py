@@ -2,11 +2,19 @@
 
 from typing import Annotated, ClassVar
 
+import msgspec
 from msgspec import field
 
-from kapy.api.kubeadm_components import ControlPlaneComponent, ExtraArgs, ExtraEnvs, _Name, _names
+from kapy.api.kubeadm_components import ControlPlaneComponent, ExtraArgs, ExtraEnvs
 from kapy.kube import Document
 from kapy.kube.model import Model, rules
+
+_Name = Annotated[str, rules(min_length=1, max_length=253)]
+
+
+def _names(description: str) -> msgspec.Meta:
+    """Return the rules of a list of names and addresses for a certificate."""
+    return rules(description, min_items=1, max_items=100, x_kubernetes_list_type="atomic")
 
 
 class APIServer(ControlPlaneComponent):

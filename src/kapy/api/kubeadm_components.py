@@ -121,14 +121,6 @@ ExtraEnvs = Annotated[
 ]
 
 
-_Name = Annotated[str, rules(min_length=1, max_length=253)]
-
-
-def _names(description: str) -> msgspec.Meta:
-    """Return the rules of a list of names and addresses for a certificate."""
-    return rules(description, min_items=1, max_items=100, x_kubernetes_list_type="atomic")
-
-
 class ControlPlaneComponent(Model):
     """ControlPlaneComponent configures a component of the control plane that runs as a static
     Pod.

@@ -12,7 +12,6 @@ own reach it as CRDs, like any user's.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -78,7 +77,6 @@ if TYPE_CHECKING:
 
     from kapy.apiserver.audit.auditor import Auditor
 
-_log = logging.getLogger(__name__)
 
 BOOKMARK_SECONDS = 60.0
 METRICS_TYPE = {"content-type": "text/plain; version=0.0.4; charset=utf-8"}

@@ -34,7 +34,6 @@ _SOURCES: Final = 64
 large."""
 
 _APPLIED: Final = ConditionType.RESOURCES_APPLIED
-_FAILED: Final = "Failed to apply ClusterResourceSet resources to Cluster"
 
 
 @dataclass(slots=True)

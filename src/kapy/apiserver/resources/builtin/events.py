@@ -98,7 +98,6 @@ def _immutable_error(field: str, value: Any) -> FieldError:
 
 
 _COMPONENT: Final = "reportingComponent"
-_NAMED: Final = {_COMPONENT: "reportingController"}
 
 
 def _errors(event: Document, *, controller: str) -> Iterator[FieldError]:

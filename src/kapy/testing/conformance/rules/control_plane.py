@@ -12,7 +12,6 @@ from kapy.testing.conformance.rules.rule import CheckMethod, Document, Rows
 _KIND: Final = "ControlPlane"
 _MACHINES: Final = "control plane instances are Machines"
 _REPLICAS: Final = "the number of instances can be chosen"
-_VERSION: Final = "the version of Kubernetes can be chosen"
 _SECTION: Final = f"{_KIND}: machines"
 _KUBECONFIG: Final = "Cluster kubeconfig management"
 _rows: Final = Rows("control-plane")
