@@ -1,6 +1,7 @@
-"""Checks of a Cluster's topology that read other objects: its ClusterClass and, on an upgrade, the
-control plane and the MachineDeployments, as long as they are still upgrading to the current
-version.
+"""Checks of a Cluster's topology that read other objects.
+
+The other objects are its ClusterClass and, on an upgrade, the control plane and the
+MachineDeployments, as long as they are still upgrading to the current version.
 """
 
 from __future__ import annotations

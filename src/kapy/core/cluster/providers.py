@@ -1,5 +1,7 @@
-"""Phases: reconcile the objects of providers that a Cluster refers to and owns, its infrastructure
-(InfraCluster contract) and its control plane (ControlPlane contract).
+"""Phases: reconcile the infrastructure (InfraCluster contract) and the control plane (ControlPlane
+contract) of a Cluster.
+
+The Cluster refers to these objects of providers, and owns them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The reconciler of Clusters, and the phase that creates the kubeconfig of those whose control
+"""The reconciler of Clusters, and the phase that creates the kubeconfig of a Cluster whose control
 plane has no provider.
 """
 

@@ -1,5 +1,6 @@
-"""The reconciler of ClusterClasses: its dependencies, inputs and results, its phases, which make
-the class an owner of its templates and collect its variable definitions, and its conditions.
+"""The reconciler of ClusterClasses: dependencies, scope, phases and conditions.
+
+The phases make the class an owner of its templates, and collect its variable definitions.
 """
 
 from __future__ import annotations

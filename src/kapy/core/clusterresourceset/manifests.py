@@ -1,5 +1,5 @@
-"""The manifests in the values of a ConfigMap or a Secret: parse their objects, and apply them to a
-workload cluster by the set's strategy.
+"""Manifests in the values of a ConfigMap or a Secret: parsing of their objects, and their
+application to a workload cluster by the strategy of the set.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The reconciler of ClusterResourceSets, and its phases: select the Clusters, read the ConfigMaps
-and Secrets, apply their objects; in a deletion, remove the set from the bindings. The objects stay
-in the clusters.
+"""The reconciler of ClusterResourceSets, and its phases.
+
+The phases select the Clusters, read the ConfigMaps and Secrets, and apply the objects in them. A
+deletion removes the set from the bindings; the objects stay in the clusters.
 """
 
 from __future__ import annotations

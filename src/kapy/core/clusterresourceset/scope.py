@@ -1,5 +1,5 @@
-"""The dependencies, inputs and results of one reconcile of a ClusterResourceSet, and its outcomes:
-the ResourcesApplied condition, which tells the error, or success.
+"""The dependencies, inputs and results of one reconcile of a ClusterResourceSet, and the condition
+ResourcesApplied for each outcome.
 """
 
 from __future__ import annotations

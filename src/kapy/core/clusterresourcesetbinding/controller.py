@@ -1,5 +1,6 @@
-"""The controller of ClusterResourceSetBindings: its reconciler, which deletes each with its
-Cluster, and its watches, mappers and wiring.
+"""The controller of ClusterResourceSetBindings: its reconciler, its watches and its mappers.
+
+The reconciler deletes a binding when its Cluster is deleted.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ async def _delete_with_cluster(scope: BindingScope) -> Result:
     """Delete the binding of a Cluster that is being deleted or is gone."""
     dependencies, key = scope.dependencies, scope.draft.object.key
     resource = ClusterResourceSetBinding.RESOURCE
-    document = await claim(dependencies.client, resource, scope.draft.before, reference_patch)
+    document = await claim(dependencies.client, resource, scope.draft.before, _reference_patch)
     name = document["spec"].get("clusterName")
     cluster = dependencies.clusters.raw(Key(key.namespace, name)) if name else None
     if name and (cluster is None or _is_deleted(cluster, dependencies.gates)):
@@ -84,7 +85,7 @@ class ClusterResourceSetBindingReconciler(Reconciler[ClusterResourceSetBinding, 
         """Do nothing: the kind has no status."""
 
 
-def reference_patch(document: Document) -> Document:
+def _reference_patch(document: Document) -> Document:
     """Return the merge patch that sets `spec.clusterName` where old versions had an owner
     reference; {} if nothing changes.
     """

@@ -1,8 +1,8 @@
-"""The reconciler of ExtensionConfigs: its dependencies, inputs and results, its phase, which
-injects the CA of a server and discovers the server's handlers, and its status.
+"""The reconciler of ExtensionConfigs: dependencies, scope, phase and status.
 
-The CA is that of the Secret which an annotation names. This corresponds to cert-manager's injector
-for webhooks (upstream's `inject-ca-from-secret`).
+The phase injects the CA of a server, and discovers the handlers of the server. The CA is that of
+the Secret which an annotation names. This corresponds to cert-manager's injector for webhooks
+(upstream's `inject-ca-from-secret`).
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from kapy.kube.selectors import EVERYTHING, selector_of
 from kapy.kube.selectors import LabelSelector as Selector
 
 MIRROR_POD: Final = "kubernetes.io/config.mirror"
-BUDGET_REFUSAL: Final = "annot evict pod as it would violate the pod's disruption budget."
+_BUDGET_REFUSAL: Final = "annot evict pod as it would violate the pod's disruption budget."
 AFTER: Final = "After above Pods have been removed from the Node"
 GONE_AFTER: Final = timedelta(seconds=2)
 """The time after its end at which a Pod of an unreachable Node counts as gone."""
@@ -187,8 +187,8 @@ def _refusals(refused: Mapping[str, Sequence[Document]]) -> list[str]:
     reasons = sorted(refused)
     lines = []
     for reason in reasons[:5]:
-        result = reason.replace("C" + BUDGET_REFUSAL, "c" + BUDGET_REFUSAL)
-        if not result.startswith("c" + BUDGET_REFUSAL):
+        result = reason.replace("C" + _BUDGET_REFUSAL, "c" + _BUDGET_REFUSAL)
+        if not result.startswith("c" + _BUDGET_REFUSAL):
             result = f"failed to evict Pod, {result}"
         lines.append(f"* {_pods(refused[reason])}: {result}")
     if others := sum(len(refused[reason]) for reason in reasons[5:]):

@@ -25,19 +25,22 @@ from kapy.kube.meta import controller_of
 from kapy.kube.patch.merge_patch import difference
 from kapy.kube.regexp import Regexp
 
-_OWN_ANNOTATIONS = (
+_OWN_ANNOTATIONS: Final = (
     Annotation.CLUSTER_NAME,
     Annotation.CLUSTER_NAMESPACE,
     Annotation.MACHINE,
     Annotation.OWNER_KIND,
     Annotation.OWNER_NAME,
 )
-UNINITIALIZED: Document = {"key": "node.cluster.x-k8s.io/uninitialized", "effect": "NoSchedule"}
-OUTDATED: Document = {
+UNINITIALIZED: Final[Document] = {
+    "key": "node.cluster.x-k8s.io/uninitialized",
+    "effect": "NoSchedule",
+}
+OUTDATED: Final[Document] = {
     "key": "node.cluster.x-k8s.io/outdated-revision",
     "effect": "PreferNoSchedule",
 }
-_ALWAYS = "Always"
+_ALWAYS: Final = "Always"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +78,10 @@ def node_patch(node: Document, machine: Machine, inputs: NodeMetadataInput) -> D
     writers.
     """
     before = node["metadata"]
-    labels = managed_labels(machine.metadata.labels, inputs.synced.labels)
+    labels = _managed_labels(machine.metadata.labels, inputs.synced.labels)
     if inputs.interruptible:
         labels[Label.INTERRUPTIBLE] = ""
-    annotations = managed_annotations(machine, inputs.synced.annotations)
+    annotations = _managed_annotations(machine, inputs.synced.annotations)
     was_labels = before.get("labels") or {}
     was_annotations = before.get("annotations") or {}
     now_labels = _replace_managed(
@@ -113,7 +116,7 @@ def node_patch(node: Document, machine: Machine, inputs: NodeMetadataInput) -> D
     return patch
 
 
-def managed_labels(labels: dict[str, str], patterns: Sequence[Regexp] = ()) -> dict[str, str]:
+def _managed_labels(labels: dict[str, str], patterns: Sequence[Regexp] = ()) -> dict[str, str]:
     """Return the labels of a Machine that are synced: three domains, and additional names."""
     return {
         name: value
@@ -125,7 +128,7 @@ def managed_labels(labels: dict[str, str], patterns: Sequence[Regexp] = ()) -> d
     }
 
 
-def managed_annotations(machine: Machine, patterns: Sequence[Regexp] = ()) -> dict[str, str]:
+def _managed_annotations(machine: Machine, patterns: Sequence[Regexp] = ()) -> dict[str, str]:
     """Return the annotations for a Machine's Node: its owner, one domain, and additional names."""
     annotations = {
         Annotation.CLUSTER_NAME: machine.spec.cluster_name,

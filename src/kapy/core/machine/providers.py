@@ -1,5 +1,7 @@
-"""Phases: reconcile the objects of providers that a Machine refers to and owns, its bootstrap
-config (BootstrapConfig contract) and its infrastructure (InfraMachine contract).
+"""Phases: reconcile the bootstrap config (BootstrapConfig contract) and the infrastructure
+(InfraMachine contract) of a Machine.
+
+The Machine refers to these objects of providers, and owns them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The reconciler of Machines, the phase that sets their owner, and the one that records when the
-certificates of a control plane Machine expire.
+"""The reconciler of Machines, and two short phases: the owner of a Machine, and the expiry of the
+certificates of a control plane Machine.
 """
 
 from __future__ import annotations

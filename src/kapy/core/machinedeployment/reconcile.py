@@ -1,5 +1,5 @@
-"""The reconciler of MachineDeployments, the phases that set the ownership of a MachineDeployment
-and of its templates, and the one that rolls out.
+"""The reconciler of MachineDeployments, and its phases: ownership of the MachineDeployment and of
+its templates, and the rollout.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The Machines that a MachineHealthCheck selects, with their Nodes, and the check whether a Machine
-is healthy (pure: observed state in, verdict out).
+"""The selection of Machines for a MachineHealthCheck, with their Nodes, and the verdict on the
+health of each Machine (pure functions).
 """
 
 from __future__ import annotations
@@ -31,6 +31,13 @@ _STARTUP: Final = timedelta(minutes=10)
 _SLACK: Final = timedelta(seconds=1)  # times in objects are whole seconds
 _LONG_AGO: Final = datetime(1, 1, 1, tzinfo=UTC)
 
+_LEGACY: Final = {
+    Reason.UNHEALTHY_MACHINE: V1Beta1Reason.UNHEALTHY_MACHINE,
+    Reason.UNHEALTHY_NODE: V1Beta1Reason.UNHEALTHY_NODE,
+    Reason.NODE_DELETED: V1Beta1Reason.NODE_NOT_FOUND,
+    Reason.NODE_STARTUP_TIMEOUT: V1Beta1Reason.NODE_STARTUP_TIMEOUT,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -52,14 +59,14 @@ def targets(
     nodes: Informer[Document] | None,
 ) -> Iterator[Target]:
     """Return the selected Machines of a Cluster without those that are excluded by annotation."""
-    selector = selector_with_cluster(check)
+    selector = _selector_with_cluster(check)
     for document in machines:
         if selector.selects(document) and not _is_exempt(document):
             machine = typed(document)
             yield Target(document, machine, _node_of(machine, nodes))
 
 
-def selector_with_cluster(check: MachineHealthCheck) -> LabelSelector:
+def _selector_with_cluster(check: MachineHealthCheck) -> LabelSelector:
     """Return the check's selector, which includes the Cluster's label."""
     selector = encode(check.spec.selector)
     labels = {**selector.get("matchLabels", {}), Label.CLUSTER_NAME: check.spec.cluster_name}
@@ -106,18 +113,12 @@ class Unhealthy:
 
 
 Verdict: TypeAlias = Healthy | Undecided | Unhealthy
-REMEDIATION_REQUESTED: Final = Unhealthy(
+_REMEDIATION_REQUESTED: Final = Unhealthy(
     Reason.HAS_REMEDIATE_ANNOTATION,
     f"Health check failed: marked for remediation via {Annotation.REMEDIATE_MACHINE} annotation",
     V1Beta1Reason.HAS_REMEDIATE_MACHINE_ANNOTATION,
     "Marked for remediation via remediate-machine annotation",
 )
-_LEGACY: Final = {
-    Reason.UNHEALTHY_MACHINE: V1Beta1Reason.UNHEALTHY_MACHINE,
-    Reason.UNHEALTHY_NODE: V1Beta1Reason.UNHEALTHY_NODE,
-    Reason.NODE_DELETED: V1Beta1Reason.NODE_NOT_FOUND,
-    Reason.NODE_STARTUP_TIMEOUT: V1Beta1Reason.NODE_STARTUP_TIMEOUT,
-}
 
 
 class ClusterFacts(NamedTuple):
@@ -155,6 +156,15 @@ class _Finding(NamedTuple):
     again: timedelta | None = None
 
 
+_NOTHING: Final = _Finding()
+
+
+class _ObservedCondition(NamedTuple):
+    status: str
+    reason: str
+    since: str | None
+
+
 def verdict(
     target: Target,
     checks: HealthChecks,
@@ -171,7 +181,7 @@ def verdict(
     """
     machine = target.machine
     if Annotation.REMEDIATE_MACHINE in machine.metadata.annotations:
-        return REMEDIATION_REQUESTED
+        return _REMEDIATION_REQUESTED
     if not (surroundings.initialized or is_control_plane(machine)):
         return Undecided()
     if not surroundings.infrastructure_ready:
@@ -268,12 +278,6 @@ def _startup_finding(
     return _Finding(again=allowed - lasts + _SLACK)
 
 
-class _ObservedCondition(NamedTuple):
-    status: str
-    reason: str
-    since: str | None
-
-
 def _unhealthy_for(
     conditions: Iterable[UnhealthyMachineCondition | UnhealthyNodeCondition],
     find: Callable[[str], _ObservedCondition | None],
@@ -301,9 +305,6 @@ def _unhealthy_for(
     if problems:
         return _Finding(reason, tuple(problems))
     return _Finding(again=min(waits)) if waits else _NOTHING
-
-
-_NOTHING: Final = _Finding()
 
 
 def _time_since(since: datetime, now: datetime) -> timedelta:

@@ -1,5 +1,7 @@
-"""The reconciler of MachineHealthChecks, and its phases: check the Machines, report the health on
-them, and have unhealthy ones remediated.
+"""The reconciler of MachineHealthChecks, and its phases.
+
+The phases check the Machines, report the health on them, and request the remediation of unhealthy
+Machines.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Have unhealthy Machines remediated, by their owners or by requests to external remediation.
+"""Requests the remediation of unhealthy Machines: by their owners, or by an external remediation.
 
-The conditions of a Machine tell its health, and the requested remediation. A request is created
-from a template for each unhealthy Machine, and deleted when the Machine is healthy again. It has
-its Machine's name and is owned by it (upstream's external remediation proposal).
+The conditions of a Machine tell its health, and the requested remediation. A request for external
+remediation is created from a template for each unhealthy Machine, and deleted when the Machine is
+healthy again. It has the name of its Machine, and is owned by it (upstream's external remediation
+proposal).
 """
 
 from __future__ import annotations
@@ -49,6 +50,15 @@ class Marks(NamedTuple):
 _HEALTHY: Final = Marks(
     (true(_SUCCEEDED, Reason.HEALTH_CHECK_SUCCEEDED),),
     (v1beta1.true(V1Beta1Type.HEALTH_CHECK_SUCCEEDED),),
+)
+
+_WAITING: Final = Marks((false(_EXTERNALLY_REMEDIATED, Reason.WAITING_FOR_REMEDIATION),))
+_NOT_CREATED: Final = Marks(
+    (false(_EXTERNALLY_REMEDIATED, Reason.REMEDIATION_REQUEST_CREATION_FAILED, LOOK_AT_LOGS),)
+)
+_OUR_FAILURES: Final = (
+    Reason.REMEDIATION_REQUEST_CREATION_FAILED,
+    Reason.REMEDIATION_TEMPLATE_NOT_FOUND,
 )
 
 
@@ -132,16 +142,6 @@ def _legacy_of(machine: Machine) -> Sequence[V1Beta1Condition]:
     if deprecated is None or deprecated.v1beta1 is None:
         return ()
     return deprecated.v1beta1.conditions
-
-
-_WAITING: Final = Marks((false(_EXTERNALLY_REMEDIATED, Reason.WAITING_FOR_REMEDIATION),))
-_NOT_CREATED: Final = Marks(
-    (false(_EXTERNALLY_REMEDIATED, Reason.REMEDIATION_REQUEST_CREATION_FAILED, LOOK_AT_LOGS),)
-)
-_OUR_FAILURES: Final = (
-    Reason.REMEDIATION_REQUEST_CREATION_FAILED,
-    Reason.REMEDIATION_TEMPLATE_NOT_FOUND,
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""The counters and conditions of a MachineHealthCheck, and the limits of how many unhealthy
-Machines may be remediated (`spec.remediation.triggerIf`; pure functions).
+"""The counters and conditions of a MachineHealthCheck, and its limits on remediation
+(`spec.remediation.triggerIf`; pure functions).
 """
 
 from __future__ import annotations

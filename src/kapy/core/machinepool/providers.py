@@ -1,6 +1,8 @@
-"""Phases: reconcile the objects of providers that a MachinePool refers to and owns, its bootstrap
-config, which all its machines share (BootstrapConfig contract), and its infrastructure
-(InfraMachinePool contract).
+"""Phases: reconcile the bootstrap config (BootstrapConfig contract) and the infrastructure
+(InfraMachinePool contract) of a MachinePool.
+
+The MachinePool refers to these objects of providers, and owns them. All its machines share the
+bootstrap config.
 """
 
 from __future__ import annotations

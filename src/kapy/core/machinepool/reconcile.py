@@ -1,5 +1,5 @@
-"""The reconciler of MachinePools, the phase that sets their owner, and the one that deletes a
-MachinePool: its references first, then its Nodes.
+"""The reconciler of MachinePools, and two phases: the owner of a MachinePool, and its deletion
+(first the objects that it refers to, then its Nodes).
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Phases: read, adopt and (in a deletion) delete the Machines of a MachineSet. The order in which
-it deletes Machines is `spec.deletion.order` (pure functions).
+"""Phases: read, adopt and (in a deletion) delete the Machines of a MachineSet.
+
+Machines are deleted in the order of `spec.deletion.order` (pure functions).
 """
 
 from __future__ import annotations

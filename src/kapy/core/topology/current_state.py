@@ -1,5 +1,7 @@
-"""Read the current state of a cluster: the objects that a topology created, and whether a worker
-group is still upgrading, i.e. any of its machines runs another Kubernetes version.
+"""Reads the current state of a cluster: the objects that a topology created, and whether worker
+groups are still upgrading.
+
+A worker group is upgrading while any of its machines runs another Kubernetes version.
 """
 
 from __future__ import annotations

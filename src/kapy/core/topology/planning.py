@@ -1,5 +1,7 @@
-"""The plan of one Cluster's writes: the effect of applying each object, known before the first
-write, and whether an object may replace another one.
+"""The plan of the writes for one Cluster: the effect of applying each object, known before the
+first write.
+
+An object may replace another one only if both are compatible.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Delete templates of workers once no MachineDeployment or MachineSet uses them: the reconcilers,
-their controllers and the mappers. A finalizer on objects of a topology holds them until that is
-done.
+"""Deletes the templates of workers once no MachineDeployment or MachineSet uses them: reconcilers,
+controllers and mappers.
+
+A finalizer on MachineDeployments and MachineSets of a topology holds them until that is done.
 """
 
 from __future__ import annotations
@@ -210,8 +211,8 @@ def add_to(runtime: Runtime, objects: ClusterObjects, external: External) -> Non
         parts: Callable[[Key], Sequence[Document]],
     ) -> None:
         controller = Controller(name, reconciler.reconcile, concurrency=_CONCURRENCY)
-        controller.watch(informer, map_to_owner)
-        controller.watch(clusters, of_unpaused(parts))
+        controller.watch(informer, _map_to_owner)
+        controller.watch(clusters, _of_unpaused(parts))
         runtime.add(controller, informer)
 
     deployments, sets = DeploymentTemplateReconciler, SetTemplateReconciler
@@ -224,7 +225,7 @@ def add_to(runtime: Runtime, objects: ClusterObjects, external: External) -> Non
     add("topology/machineset", sets(dependencies), objects.machine_sets, objects.machine_sets_of)
 
 
-def map_to_owner(change: Change) -> Iterable[Key]:
+def _map_to_owner(change: Change) -> Iterable[Key]:
     """Map creation, deletion and unpausing of a topology's object to its key."""
     if not is_owned(change.document):
         return ()
@@ -235,7 +236,7 @@ def map_to_owner(change: Change) -> Iterable[Key]:
     return on_create_or_delete(change)
 
 
-def of_unpaused(parts: Callable[[Key], Sequence[Document]]) -> Mapper:
+def _of_unpaused(parts: Callable[[Key], Sequence[Document]]) -> Mapper:
     """Return a mapper from an unpaused Cluster to its parts in deletion."""
 
     def keys(change: Change) -> Iterable[Key]:
