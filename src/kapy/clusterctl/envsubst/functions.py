@@ -19,6 +19,10 @@ _Operation: TypeAlias = Callable[..., str]
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _LARGEST: Final = 2**63
 
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_NONE: Final = 0xFFFD
+"""The code point that Go returns for bytes that are not a character."""
+
 
 def apply_operator(operator: str, value: str, arguments: list[str]) -> str:
     """Return the result of an operator (except defaults) for a value and arguments.
@@ -122,8 +126,6 @@ def _reverse(text: str) -> str:
     # Reverse characters, not bytes; invalid ones become U+FFFD, as in Go.
     return _LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)[::-1]
 
-
-_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 _OPERATIONS: Final[Mapping[str, _Operation]] = {
     ",": lambda value: _lower(value[:1]) + value[1:],
@@ -244,10 +246,6 @@ def _unescape(chunk: bytes) -> bytes:
     if len(chunk) == 1:
         raise BadPattern
     return chunk[1:]
-
-
-_NONE = 0xFFFD
-"""The code point that Go returns for bytes that are not a character."""
 
 
 def _size(text: bytes) -> int:

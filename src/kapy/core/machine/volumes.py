@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from kapy.api.names import Reason
 from kapy.api.wording import shorten
@@ -17,10 +18,12 @@ from kapy.kube import Document, Key
 from kapy.kube.errors import KapyError, NotFound
 from kapy.kube.names import Resource
 
-VOLUME_ATTACHMENTS = Resource(
+VOLUME_ATTACHMENTS: Final = Resource(
     "storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", namespaced=False
 )
-PERSISTENT_VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
+PERSISTENT_VOLUMES: Final = Resource(
+    "", "v1", "persistentvolumes", "PersistentVolume", namespaced=False
+)
 
 
 class NoVolumeName(KapyError):

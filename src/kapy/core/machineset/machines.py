@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Sequence
 from datetime import datetime
+from typing import Final
 
 from kapy.api.embedded import ContractVersionedObjectReference
 from kapy.api.machine import Machine
@@ -26,13 +27,13 @@ from kapy.kube.meta import owner_reference
 from kapy.kube.model import encode
 from kapy.kube.selectors import selector_of
 
-_DELETING = 100.0
-_DELETION_REQUESTED = 80.0
-_UPDATING = 75.0
-_UNHEALTHY = 50.0
-_ANY = 20.0
-_DELETED_LAST = 0.0
-_TEN_DAYS = 864000.0  # seconds
+_DELETING: Final = 100.0
+_DELETION_REQUESTED: Final = 80.0
+_UPDATING: Final = 75.0
+_UNHEALTHY: Final = 50.0
+_ANY: Final = 20.0
+_DELETED_LAST: Final = 0.0
+_TEN_DAYS: Final = 864000.0  # seconds
 
 
 class UnknownOrder(KapyError):

@@ -92,7 +92,7 @@ def _is_deleting(document: Document) -> bool:
     return bool(document["metadata"].get("deletionTimestamp"))
 
 
-def is_paused(document: Document, cluster: Document | None) -> bool:
+def _is_paused(document: Document, cluster: Document | None) -> bool:
     """Return whether the object or its Cluster is paused."""
     paused = cluster is not None and bool(cluster["spec"].get("paused"))
     return paused or Annotation.PAUSED in (document["metadata"].get("annotations") or {})
@@ -139,7 +139,7 @@ class TemplateReconciler(Reconciler[O, TemplateScope[O]]):
 
     def pause(self, scope: TemplateScope[O]) -> bool:
         cluster = self.dependencies.fleet.clusters.raw(scope.cluster)
-        return is_paused(scope.draft.before, cluster)
+        return _is_paused(scope.draft.before, cluster)
 
     def set_status(self, _scope: TemplateScope[O]) -> Result:
         return DONE
