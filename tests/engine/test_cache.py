@@ -14,7 +14,7 @@ from kapy._aio.cooperation import STEPS_PER_TURN
 from kapy.client.client import Client
 from kapy.engine.cache import Cache, Change
 from kapy.kube import Document, Key
-from kapy.kube.errors import Expired, ServerError, TooManyRequests, Unreachable
+from kapy.kube.errors import Expired, Forbidden, ServerError, TooManyRequests, Unreachable
 from kapy.kube.http import Reply, Request
 from kapy.kube.names import NODES
 from tests.engine.fake_server import WIDGETS, FakeServer, widget
@@ -348,6 +348,21 @@ async def test_a_watch_that_is_refused_at_once_each_time_does_not_spin() -> None
         )
         await asyncio.sleep(60)
         assert len(here.server.requests) < 40
+
+
+@pytest.mark.parametrize(
+    "error", [Expired("too old"), Unreachable("reset"), ServerError("broken"), Forbidden("no")]
+)
+async def test_watches_that_fail_for_one_reason_do_not_hurry_each_other(error: Exception) -> None:
+    """A list of one succeeds, which seems to end the reason for which the others fail."""
+    async with running() as here:
+        for number in range(4):
+            here.cache.informer(WIDGETS, labels=f"app=number{number}")
+        await here.cache.wait_for_sync()
+        here.server.faults.append(lambda request: error if "watch" in request.query else None)
+        here.server.break_watches()
+        await asyncio.sleep(60)
+        assert len(here.server.requests) < 200
 
 
 async def test_a_watch_that_ends_at_once_each_time_does_not_spin() -> None:

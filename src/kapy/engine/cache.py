@@ -295,7 +295,7 @@ class Cache:
         for reflector in self._reflectors:
             failure = reflector.failure
             if type(failure) is type(was) and str(failure) == str(was):
-                reflector.retry_now()
+                reflector.retry_if_due()
 
     def _on_crd_change(self, change: Change) -> None:
         """Retry reflectors of a resource whose CRD was created or changed."""

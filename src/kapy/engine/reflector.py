@@ -57,6 +57,9 @@ balancer or a server that is replaced is back by then, a changed CRD is served a
 cluster that is deleted is forgotten."""
 
 
+HURRY_INTERVAL: Final = 10.0
+"""Seconds after which the success of another reflector may end a pause again. Without a limit,
+reflectors whose lists succeed while their watches fail would end each other's pauses for ever."""
 STALE_LISTS: Final = 4
 """Lists in a row that are too old, after which it is not a replica that lags behind but a server
 that was restored from a backup."""
@@ -155,6 +158,7 @@ class Reflector:
         self._stale_lists = 0
         self._is_refused = False
         self._hurried: asyncio.Event | None = None
+        self._may_hurry_at = 0.0
         self._tried = asyncio.Event()
         self._failing_since = 0.0
         self._warned = ""
@@ -180,9 +184,18 @@ class Reflector:
         await self._tried.wait()
 
     def retry_now(self) -> None:
-        """End the current pause: its cause may be over."""
+        """End the current pause: its cause is over."""
         if self._hurried is not None:
             self._backoff.reset()
+            self._hurried.set()
+
+    def retry_if_due(self) -> None:
+        """End the current pause, since its cause may be over; do nothing within the
+        `HURRY_INTERVAL` after the last time.
+        """
+        now = asyncio.get_running_loop().time()
+        if self._hurried is not None and now >= self._may_hurry_at:
+            self._may_hurry_at = now + HURRY_INTERVAL
             self._hurried.set()
 
     async def _round(self) -> float:

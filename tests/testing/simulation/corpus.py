@@ -137,4 +137,10 @@ CORPUS: Final = (
         "backup-restored@bootstrap:w3",
         "the simulated service kept the control plane of an object that a restore had lost",
     ),
+    Entry(
+        "in-place-control-plane",
+        2611380,
+        "workload-down@bootstrap:k1,backup-restored@control-plane:w42",
+        "watches that failed for one reason ended each other's pauses, a list each time",
+    ),
 )

@@ -402,7 +402,8 @@ class Store:
         while True:
             last = self.revision
             await asyncio.sleep(COMPACTION_SECONDS)
-            self.history.compact(last)
+            # A restore may have set the revision back meanwhile.
+            self.history.compact(min(last, self.revision))
 
     def close(self) -> None:
         """Commit staged writes, close all watchers, and close the file."""
