@@ -143,4 +143,10 @@ CORPUS: Final = (
         "workload-down@bootstrap:k1,backup-restored@control-plane:w42",
         "watches that failed for one reason ended each other's pauses, a list each time",
     ),
+    Entry(
+        "change-class",
+        2611525,
+        "workload-down@bootstrap:k1,cloud-down@infrastructure:c2,late@core:w42",
+        "a Machine failed just before another was deleted, and the rule asked for foresight",
+    ),
 )

@@ -21,6 +21,8 @@ from kapy.testing.simulation.user import condition_of, is_control_plane, is_true
 _POOL_VERSION: Final = "machine.inmemory.infrastructure.cluster.x-k8s.io/version"
 RECENT: Final = 30.0
 """Seconds for which a former number of replicas excuses a creation that was decided before."""
+UNNOTICED: Final = 1.0
+"""Seconds for which a controller may not know that a Machine stopped being available."""
 
 
 def _remember_replicas(context: RuleContext, write: Write) -> None:
@@ -120,6 +122,7 @@ def _limit(deployment: Document, name: str, default: int, *, up: bool) -> int:
 def _rollout_limits(context: RuleContext, write: Write) -> Iterator[str]:
     if write.kind != "Machine":
         return
+    _remember_availability(context, write)
     machine_set = context.owner(write.document, "MachineSet")
     deployment = None if machine_set is None else context.owner(machine_set, "MachineDeployment")
     if deployment is None or is_deleting(deployment):
@@ -137,12 +140,25 @@ def _rollout_limits(context: RuleContext, write: Write) -> Iterator[str]:
             yield f"MachineDeployment {name} has {len(machines)} Machines, more than {most}"
     if write.begins_deletion and write.old is not None and _counts(write.old):
         least = replicas_of(deployment) - _limit(deployment, "maxUnavailable", 0, up=False)
-        available = sum(is_true(machine, "Available") for machine in machines)
+        available = sum(_counted_as_available(context, machine) for machine in machines)
         if available < least and write.name not in _victims(context):
             yield (
                 f"MachineDeployment {name} has {available} available Machines, less than {least},"
                 f" after the deletion of {write.name}"
             )
+
+
+def _remember_availability(context: RuleContext, write: Write) -> None:
+    if write.old is not None and write.new is not None and is_true(write.old, "Available"):
+        slot = ("available", write.new["metadata"]["uid"])
+        context.memory[slot] = context.world.now()
+
+
+def _counted_as_available(context: RuleContext, machine: Document) -> bool:
+    """Return whether a Machine is available, or was until a moment ago."""
+    last = context.memory.get(("available", machine["metadata"]["uid"]))
+    is_recent = isinstance(last, float) and last >= context.world.now() - UNNOTICED
+    return is_recent or is_true(machine, "Available")
 
 
 def _counts(machine: Document) -> bool:
