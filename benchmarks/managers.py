@@ -30,6 +30,8 @@ Row = dict[str, Any]
 MANAGERS: Final = ("core", "bootstrap-kubeadm", "control-plane-kubeadm", "infrastructure-dev")
 IDLE_SECONDS: Final = 20.0
 AT_ONCE: Final = 50
+SETTLING: Final = 180.0
+"""Seconds until core has packed what nobody reads (`kapy.engine.idle_packing`)."""
 PATIENCE: Final = 1800.0
 _POLL: Final = 0.1
 """Seconds between two looks at the metrics, which a manager has to print each time."""
@@ -119,7 +121,7 @@ async def started(number: int) -> list[Row]:
         stack.enter_context(_running(plane, environ))
         machines = stack.enter_context(_manager("infrastructure-dev", environ))
         _all_open(machines, number)
-        return [_started_anew(environ, number, settling=60.0)]
+        return [_started_anew(environ, number, settling=SETTLING)]
 
 
 async def _filled(data: Path, number: int) -> None:
