@@ -175,17 +175,18 @@ async def test_a_deletion_sends_preconditions_and_propagation() -> None:
     server = Server(removals, DOCUMENT)
     messages: list[Document] = []
     client = Client(server, observe=lambda resource, document: messages.append(document))
-    await client.delete(Widget, KEY, uid="u", propagation="Foreground")
+    await client.delete(Widget, KEY, uid="u", resource_version="7", propagation="Foreground")
     await client.delete(Widget.RESOURCE, KEY)
     assert server.asked[0].body == {
         "apiVersion": "v1",
         "kind": "DeleteOptions",
-        "preconditions": {"uid": "u"},
+        "preconditions": {"uid": "u", "resourceVersion": "7"},
         "propagationPolicy": "Foreground",
     }
     assert messages[0]["metadata"]["uid"] == "u"
     assert messages[0]["metadata"]["deletionTimestamp"] is not None
     assert messages[1] is DOCUMENT
+    assert "preconditions" not in server.asked[1].body
 
 
 @pytest.mark.parametrize(

@@ -247,16 +247,19 @@ class Client:
         key: Key,
         *,
         uid: str = "",
+        resource_version: str = "",
         propagation: Propagation | None = None,
     ) -> None:
         """Delete an object; it may continue to exist while it has finalizers. Raises NotFound.
 
-        With `uid`, Conflict is raised if the name belongs to another object now.
+        With `uid`, Conflict is raised if the name belongs to another object now; with
+        `resource_version`, if the object has changed since.
         """
         resource = _resource(kind)
         options: Document = {"apiVersion": "v1", "kind": "DeleteOptions"}
-        if uid:
-            options["preconditions"] = {"uid": uid}
+        wanted = {"uid": uid, "resourceVersion": resource_version}
+        if preconditions := {name: value for name, value in wanted.items() if value}:
+            options["preconditions"] = preconditions
         if propagation is not None:
             options["propagationPolicy"] = propagation
         path = resource.path(key.namespace, key.name)

@@ -120,6 +120,28 @@ async def test_unused_clones_are_deleted(plane: Environment) -> None:
     assert not await plane.all(INFRA_MACHINES)
 
 
+async def test_only_the_known_state_of_a_clone_is_deleted(plane: Environment) -> None:
+    """A Machine that another leader made may have taken it over meanwhile."""
+    await running_cluster(plane)
+    failure = Refusal(plane, "machines", ServerError)
+    await plane.create(*templates(), deployment(1))
+    await plane.settle(20)
+    (config,) = await plane.all(CONFIGS)
+    conditions = list[Document]()
+
+    def note(request: Request) -> Exception | None:
+        if request.method == "DELETE" and "/fakeconfigs/" in request.path:
+            assert isinstance(request.body, dict)
+            conditions.append(request.body["preconditions"])
+        return failure.fault(request)
+
+    plane.controllers.fault = note
+    await plane.story.merge(MachineDeployment, "md", {"spec": {"replicas": 0}})
+    await plane.settle(30)
+    names = ("uid", "resourceVersion")
+    assert conditions == [{name: config["metadata"][name] for name in names}]
+
+
 async def test_a_late_clone_is_deleted_although_the_set_is_idle(plane: Environment) -> None:
     """A request may be processed after its deadline, when another Machine is there."""
     await running_cluster(plane)

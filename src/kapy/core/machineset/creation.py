@@ -37,7 +37,7 @@ from kapy.engine.cache import Change, Informer
 from kapy.engine.controller import AGGREGATE_DEBOUNCE
 from kapy.engine.result import DONE, NotYet, Result
 from kapy.kube import Document, Key
-from kapy.kube.errors import REFUSED, KapyError, NotFound
+from kapy.kube.errors import REFUSED, Conflict, KapyError, NotFound
 from kapy.kube.meta import owner_reference
 from kapy.kube.names import GroupKind, Resource
 
@@ -189,8 +189,8 @@ async def _clean_up(scope: MachineSetScope, attempt: _Attempt) -> None:
         if clone is None or not is_owned_by(clone, scope.draft.before):
             continue
         try:
-            await dependencies.client.delete(resource, key, uid=clone["metadata"]["uid"])
-        except NotFound:
+            await _delete_unchanged(scope, resource, clone)
+        except (NotFound, Conflict):
             continue
 
 
@@ -220,15 +220,27 @@ async def delete_orphans(scope: MachineSetScope, leftovers: Sequence[Clone]) -> 
     """Delete unneeded orphans; a failure of one does not stop the others."""
     failures: list[Exception] = []
     for resource, document in leftovers:
-        uid = document["metadata"]["uid"]
         try:
-            await scope.dependencies.client.delete(resource, Key.of(document), uid=uid)
+            await _delete_unchanged(scope, resource, document)
         except NotFound:
             continue
         except KapyError as error:
             failures.append(error)
     if failures:
         raise ExceptionGroup("failed to cleanup orphaned objects", failures)
+
+
+async def _delete_unchanged(scope: MachineSetScope, resource: Resource, clone: Document) -> None:
+    """Delete a clone. Raises Conflict if it has changed since: a Machine that the cache does not
+    have yet may own it now.
+    """
+    metadata = clone["metadata"]
+    await scope.dependencies.client.delete(
+        resource,
+        Key.of(clone),
+        uid=metadata["uid"],
+        resource_version=metadata["resourceVersion"],
+    )
 
 
 def _watch(scope: MachineSetScope, resource: Resource) -> Informer[Document]:
