@@ -120,6 +120,18 @@ async def test_unused_clones_are_deleted(plane: Environment) -> None:
     assert not await plane.all(INFRA_MACHINES)
 
 
+async def test_a_name_is_not_used_again(plane: Environment) -> None:
+    await running_cluster(plane)
+    await plane.create(*templates(), deployment(1))
+    names = set[str]()
+    for count in range(1, 5):
+        await plane.settle(30)
+        (machine,) = await plane.story.all(Machine)
+        names.add(machine.metadata.name)
+        assert len(names) == count
+        await plane.client.delete(Machine, machine.key)
+
+
 async def test_only_the_known_state_of_a_clone_is_deleted(plane: Environment) -> None:
     """A Machine that another leader made may have taken it over meanwhile."""
     await running_cluster(plane)

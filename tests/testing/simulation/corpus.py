@@ -149,4 +149,11 @@ CORPUS: Final = (
         "workload-down@bootstrap:k1,cloud-down@infrastructure:c2,late@core:w42",
         "a Machine failed just before another was deleted, and the rule asked for foresight",
     ),
+    Entry(
+        "hooks-upgrade",
+        2611335,
+        "hook-nonsense@core:h3,lost-request@core:r2,second-leader@core:w37,"
+        "candidate-behind@control-plane:w12",
+        "two leaders made a Machine each, and one deleted the bootstrap config of the other's",
+    ),
 )

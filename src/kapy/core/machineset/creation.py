@@ -69,16 +69,14 @@ def _creation_failed(scope: MachineSetScope, reason: str, message: str) -> None:
 
 
 def _names(scope: MachineSetScope, count: int, left_behind: Sequence[Clone]) -> list[str]:
-    """Return the names of orphans first, then new ones: they stay the same until the MachineSet is
-    written.
-    """
+    """Return the names of orphans first, then new ones: see `_slot`."""
     machine_set, documents = scope.machine_set, set(scope.documents)
     begun = {item["metadata"]["name"] for _, item in left_behind} - documents
     names = sorted(begun)[:count]
-    attempt, version = 0, scope.draft.before["metadata"]["resourceVersion"]
+    attempt, slot = 0, _slot(scope)
     while len(names) < count:
         try:
-            name = machine_name(machine_set, version, attempt)
+            name = machine_name(machine_set, slot, attempt)
         except KapyError as error:
             scope.blocked = [str(error)]
             _creation_failed(scope, V1Beta1Reason.MACHINE_CREATION_FAILED, str(error))
@@ -88,6 +86,21 @@ def _names(scope: MachineSetScope, count: int, left_behind: Sequence[Clone]) -> 
             documents.add(name)
             names.append(name)
     return names
+
+
+def _slot(scope: MachineSetScope) -> str:
+    """Return the text that makes new names differ from earlier ones.
+
+    It is the generation until the status tells of it: two leaders that see the same desired number
+    of replicas choose the same names, whatever each has written. Later, when a Machine that is gone
+    is replaced, it is the resourceVersion, so that no name is used again.
+    """
+    document = scope.draft.before
+    metadata = document["metadata"]
+    observed = (document.get("status") or {}).get("observedGeneration") or 0
+    if observed < metadata["generation"]:
+        return f"generation {metadata['generation']}"
+    return str(metadata["resourceVersion"])
 
 
 async def _templates(scope: MachineSetScope) -> Templates:
