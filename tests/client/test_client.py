@@ -186,7 +186,7 @@ async def test_a_deletion_sends_preconditions_and_propagation() -> None:
     assert messages[0]["metadata"]["uid"] == "u"
     assert messages[0]["metadata"]["deletionTimestamp"] is not None
     assert messages[1] is DOCUMENT
-    assert "preconditions" not in server.asked[1].body
+    assert server.asked[1].body == {"apiVersion": "v1", "kind": "DeleteOptions"}
 
 
 @pytest.mark.parametrize(
