@@ -16,7 +16,7 @@ MACHINE_SETS: Final = (
     Mutation(
         "a retry makes Machines under new names",
         "core/machineset/creation.py",
-        "machine_name(machine_set, version, attempt)",
+        "machine_name(machine_set, slot, attempt)",
         "machine_name(machine_set, scope.now, attempt)",
         ("tests/core/machineset/test_creation.py",),
     ),
