@@ -12,6 +12,7 @@ import pytest
 from kapy.apiserver.store import schema, sqlite
 from kapy.apiserver.store.sqlite import SqliteLog
 from kapy.apiserver.store.store import COMPACTION_SECONDS, DURABLE_HISTORY, Store
+from kapy.apiserver.store.watch_cache import WatchCache
 from kapy.kube import Document
 from tests.apiserver.requester import CONFIG_MAPS, config_map, running
 
@@ -83,6 +84,19 @@ async def test_the_watch_history_is_compacted() -> None:
         async with asking.watching(CONFIG_MAPS, allowWatchBookmarks="true") as events:
             types = [(await anext(events))["type"] for _ in range(3)]
         assert types == ["ADDED", "ADDED", "BOOKMARK"]
+
+
+async def test_a_compaction_is_not_ahead_of_a_revision_that_was_set_back() -> None:
+    store = Store()
+    store.set_revision(20_000)
+    async with asyncio.TaskGroup() as group:
+        compaction = group.create_task(store.run_compaction())
+        await asyncio.sleep(1)
+        store.set_revision(10_000)
+        store.history = WatchCache(store.history.limit, store.revision)
+        await asyncio.sleep(COMPACTION_SECONDS)
+        compaction.cancel()
+    assert store.history.floor == 10_000
 
 
 @pytest.mark.parametrize(("synchronous", "number"), [("NORMAL", 1), ("FULL", 2)])

@@ -47,15 +47,15 @@ async def test_connections_of_a_loop_share_a_buffer_and_not_their_bytes() -> Non
             assert received == texts
 
 
-def test_loops_of_two_threads_have_a_buffer_each() -> None:
+def test_two_event_loops_have_a_buffer_each() -> None:
     async def buffer_of_a_connection() -> bytearray:
         async with AsyncExitStack() as stack:
             _, writer = await _echo(stack)
             return _buffer(writer)
 
-    with tuned_process():
-        first = asyncio.run(buffer_of_a_connection())
-        second = asyncio.run(buffer_of_a_connection())
+    with tuned_process(), asyncio.Runner() as one_loop, asyncio.Runner() as other_loop:
+        first = one_loop.run(buffer_of_a_connection())
+        second = other_loop.run(buffer_of_a_connection())
     assert first is not second
 
 

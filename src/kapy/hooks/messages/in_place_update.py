@@ -51,8 +51,8 @@ ChangedInPlace = Annotated[
 _IN_PLACE: Final = ("In-Place Update Hooks",)
 
 
-class CanUpdateMachineRequestObjects(Model, kw_only=True):
-    """CanUpdateMachineRequestObjects are a Machine and its bootstrap and infrastructure objects."""
+class _MachineObjects(Model, kw_only=True):
+    """_MachineObjects are a Machine and its bootstrap and infrastructure objects."""
 
     machine: Annotated[Document, rules("machine is the Machine with its spec.", of=MACHINE)]
     infrastructure_machine: Annotated[
@@ -71,6 +71,10 @@ class CanUpdateMachineRequestObjects(Model, kw_only=True):
             of=RAW_OBJECT,
         ),
     ] = field(default_factory=dict)
+
+
+class CanUpdateMachineRequestObjects(_MachineObjects, kw_only=True):
+    """CanUpdateMachineRequestObjects are a Machine and its bootstrap and infrastructure objects."""
 
 
 class CanUpdateMachineRequest(Request, kw_only=True):
@@ -212,26 +216,8 @@ CAN_UPDATE_MACHINE_SET: Final = Hook(
 )
 
 
-class UpdateMachineRequestObjects(Model, kw_only=True):
+class UpdateMachineRequestObjects(_MachineObjects, kw_only=True):
     """UpdateMachineRequestObjects are a Machine and its bootstrap and infrastructure objects."""
-
-    machine: Annotated[Document, rules("machine is the Machine with its spec.", of=MACHINE)]
-    infrastructure_machine: Annotated[
-        Document,
-        rules(
-            "infrastructureMachine is the infrastructure object of the Machine.",
-            of=RAW_OBJECT,
-            required=True,
-        ),
-    ] = field(default_factory=dict)
-    bootstrap_config: Annotated[
-        Document,
-        rules(
-            "bootstrapConfig is the bootstrap object of the Machine. It is absent if the "
-            "Machine has none.",
-            of=RAW_OBJECT,
-        ),
-    ] = field(default_factory=dict)
 
 
 class UpdateMachineRequest(Request, kw_only=True):

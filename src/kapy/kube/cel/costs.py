@@ -250,4 +250,4 @@ CHARGES: Final[dict[str, Charge]] = {
     "replace": _replace_cost,
     "split": _created_size,
 }
-"""By the name of a function; what is not here costs one."""
+"""The cost of a call by the name of the function. A call of any other function costs one."""

@@ -47,7 +47,8 @@ Context = MachinePoolContext[DevMachinePool]
 KIND: Final = DevMachine.RESOURCE.kind
 
 _LIFE: Final = timedelta(hours=24)
-"""As kubeadm has it: for how long a token was made is not known any more."""
+"""The remaining lifetime of a restored token. The boot data does not tell when the token was made,
+so it is kubeadm's default."""
 _TOKEN: Final = re.compile(rb"\btoken: ([a-z0-9]{6})\.([a-z0-9]{16})\b")
 _BY_CLUSTER: Final = "inmemory/pool-cluster"
 

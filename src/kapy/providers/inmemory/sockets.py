@@ -23,7 +23,7 @@ from typing import Final
 from kapy.sdk import Endpoint
 
 PORT: Final = 20000
-"""Where upstream's in-memory backend begins, too."""
+"""The first port of simulated API servers, as in upstream's in-memory backend."""
 
 PORTS: Final = range(PORT, 24000)
 LOOPBACK: Final = "127.0.0.1"

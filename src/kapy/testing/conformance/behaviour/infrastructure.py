@@ -24,7 +24,7 @@ TYPES: Final = ("Hostname", "ExternalIP", "InternalIP", "ExternalDNS", "Internal
 SECOND: Final = "worker-1"
 DOMAIN: Final = "conformance-domain"
 WANTED: Final = (2, 3, 1)
-"""How many machines are wanted, one after the other."""
+"""The desired numbers of machines, in the order in which a check sets them."""
 
 
 async def endpoint_of_others(fixture: Fixture) -> AsyncIterator[Finding]:

@@ -97,7 +97,7 @@ _OF_IPAM: Final[Mapping[str, tuple[str, ...]]] = {
     f"{_CLAIMS}/status": ("update patch",),
     _ADDRESSES: (*_READING, "create", "update patch", "delete"),
 }
-"""By resource. Of verbs in one string any will do."""
+"""The required verbs by resource. Any verb of an entry with several meets it."""
 _OF_TAKERS: Final[Mapping[str, tuple[str, ...]]] = {
     _CLAIMS: (*_READING, "create"),
     _ADDRESSES: ("get",),
