@@ -61,6 +61,24 @@ def test_a_signal_before_the_start_is_handled() -> None:
         asyncio.run(begin())
 
 
+def test_two_stop_requests_of_one_start_are_one() -> None:
+    """A signal and the end of the parent process can come together."""
+    failures = list[object]()
+
+    async def begin() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: failures.append(context))
+        with handle_stop_signals() as stop_request:
+            async with stop_request.start("it"):
+                stop_request.set()
+                loop.call_soon(stop_request.set)
+                await asyncio.sleep(LIMIT)
+
+    with pytest.raises(StartCancelled):
+        asyncio.run(begin())
+    assert failures == []
+
+
 LACKING = """
 from kapy.kube.names import Resource
 from kapy.sdk.provider import Provider

@@ -29,10 +29,11 @@ class StopRequest:
         self._beginning: asyncio.Timeout | None = None
 
     def set(self) -> None:
-        """Request a stop, and cancel a start in progress."""
+        """Request a stop, and cancel a start in progress. A further request changes nothing."""
         self._event.set()
-        if self._beginning is not None:
-            self._beginning.reschedule(asyncio.get_running_loop().time())
+        beginning, self._beginning = self._beginning, None
+        if beginning is not None:
+            beginning.reschedule(asyncio.get_running_loop().time())
 
     @property
     def is_set(self) -> bool:
